@@ -1,0 +1,188 @@
+"""The desired state with everything filled in: what each container would be, down to its last flag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from controller.model.desired import (
+    Boot,
+    Drain,
+    Gates,
+    Health,
+    Mode,
+    Paths,
+    Restart,
+    RigBoot,
+    Rollback,
+    RunState,
+    Suspension,
+    Waiver,
+)
+from controller.model.fields import SecretRef
+from controller.model.problem import Place, Problem
+from controller.model.profile import DialectName
+
+Secretive: TypeAlias = str | SecretRef
+"""Text that may stand for a secret; the value is put in only when the container is created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A bind mount. `${STEWARD_ENGINE_CACHE}` in `source` stays unexpanded until create: its folder is per image."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ulimit:
+    """A resource limit of the container's processes."""
+
+    name: str
+    soft: int
+    hard: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """All that reaches create. `gpus` are UUIDs in order; memory in bytes; `port` is public, `container_port` inside."""
+
+    image: str
+    argv: tuple[Secretive, ...]
+    port: int
+    container_port: int
+    bind: str = "127.0.0.1"
+    entrypoint: tuple[str, ...] | None = None
+    env: tuple[tuple[str, Secretive], ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    gpus: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()
+    shm_bytes: int | None = None
+    ipc: str | None = None
+    user: str | None = None
+    ulimits: tuple[Ulimit, ...] = ()
+    cap_add: tuple[str, ...] = ()
+    cap_drop: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    tmpfs: tuple[str, ...] = ()
+    working_dir: str | None = None
+    extra_hosts: tuple[str, ...] = ()
+    security_opt: tuple[str, ...] = ()
+    read_only: bool = False
+    mem_limit_bytes: int | None = None
+    cpus: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """How a generic tenant says that it is ready: `http` with a path, `tcp`, or `none`; engines use their dialect."""
+
+    kind: str = "dialect"
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a probe needs to know about one spec; kept with the spec hash, so that an old container can still be asked."""
+
+    dialect: DialectName
+    port: int
+    bind: str = "127.0.0.1"
+    served_names: tuple[str, ...] = ()
+    readiness: Readiness = Readiness()
+    api_key: SecretRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    """What may change under a running engine."""
+
+    boot: Boot = Boot()
+    health: Health = Health()
+    drain: Drain = Drain()
+    restart: Restart = Restart()
+    rollback: Rollback = Rollback()
+    gates: Gates = Gates()
+    depends_on: tuple[str, ...] = ()
+    share: bool = False
+    suspend: Suspension | None = None
+    waive: tuple[Waiver, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One resolved value, as text, and the file and line that it came from (None: a built-in default)."""
+
+    value: str
+    place: Place | None
+    source: str
+    """`estate`, `defaults`, `compose`, `profile`, `rig` or `default`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuBinding:
+    """Which cards an instance's `gpus` text was bound to; kept while the text stays the same."""
+
+    text: str
+    uuids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedInstance:
+    """One wanted engine, complete. `binding` None means that its cards could not be read and are not known from before."""
+
+    name: str
+    compose: str
+    engine: str
+    model: str | None
+    dialect: DialectName
+    cpu: bool
+    state: RunState
+    spec: ContainerSpec
+    serving: Serving
+    live: LiveSettings
+    gpus_text: str
+    binding: GpuBinding | None
+    spec_hash: str
+    spec_hash_plain: str
+    parameters: Mapping[str, object] = field(default_factory=dict, hash=False)
+    origins: Mapping[str, Origin] = field(default_factory=dict, hash=False)
+    exclusive: bool = True
+    vram_claim_bytes: int | None = None
+    place: Place | None = None
+
+    @property
+    def bound(self) -> bool:
+        """Whether the cards are known, which create and start need."""
+        return self.binding is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRig:
+    """The rig block with its defaults; `stagger` in seconds."""
+
+    name: str = "rig"
+    mode: Mode = Mode.AUTO
+    boot: RigBoot = RigBoot()
+    stagger: float = 15.0
+    formerly: tuple[str, ...] = ()
+    paths: Paths = Paths()
+    power_limit_w: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The whole estate, resolved. `revision` is the digest of the documents read (12 hex digits), or commit and digest."""
+
+    rig: ResolvedRig
+    instances: tuple[ResolvedInstance, ...]
+    revision: str = ""
+    allow_prune: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def get(self, name: str) -> ResolvedInstance | None:
+        """The instance of that name."""
+        return next((instance for instance in self.instances if instance.name == name), None)
