@@ -23,7 +23,7 @@ class CardProcess:
 class Card:
     """One card: who it is, and what could be read of it now.
 
-    Memory in bytes, power in watts, temperature in degrees Celsius, utilisation from 0 to 1. `profile` is the id of its hardware
+    Memory in bytes, power in watts, temperature in degrees Celsius, utilisation 0 to 1. `profile` is the id of its hardware
     profile when the facts name one.
     """
 
