@@ -143,6 +143,28 @@ class ContainerEvents(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What an engine says about itself; texts are empty where it does not say, memory in bytes."""
+
+    version: str
+    api: str
+    root_dir: str
+    cgroup_version: str
+    storage_driver: str
+    runtimes: tuple[str, ...]
+    ncpu: int
+    memory: int
+
+
+class EngineInfo(Protocol):
+    """The engine itself, for people who look for what is wrong."""
+
+    def info(self) -> EngineFacts:
+        """Its versions and set-up; raises EngineUnreachable."""
+        ...
+
+
 class GpuProbe(Protocol):
     """The cards."""
 
@@ -251,7 +273,39 @@ class Outcome:
     image_id: str = ""
 
 
-class Store(Protocol):
+class Records(Protocol):
+    """What a store remembers, for whoever may only read."""
+
+    def memory(self) -> Memory:
+        """The planner's past, without the parts that live only in the process."""
+        ...
+
+    def servings(self) -> Mapping[tuple[str, str], Serving]:
+        """All of them, by (instance, spec hash)."""
+        ...
+
+    def bindings(self) -> Mapping[str, GpuBinding]:
+        """The kept cards by instance."""
+        ...
+
+    def accepted(self) -> Snapshot | None:
+        """The revision in force, with its bytes."""
+        ...
+
+    def events(self, after: int, limit: int) -> tuple[Event, ...]:
+        """Journal lines after a sequence number, oldest first; `after` -1 means the last `limit`."""
+        ...
+
+    def last_actions(self) -> Mapping[str, tuple[str, str, float]]:
+        """Per instance the latest finished action, its cause and its Unix time."""
+        ...
+
+    def close(self) -> None:
+        """Flush and close."""
+        ...
+
+
+class Store(Records, Protocol):
     """What must outlive the process. One thread writes; each method is one transaction on disk when it returns."""
 
     def begin(self, step: Step, now: Instant, pass_id: str) -> int:
@@ -264,10 +318,6 @@ class Store(Protocol):
 
     def close_open_intents(self, now: Instant) -> int:
         """At start: whatever was under way is `unknown` now and will be observed; how many there were."""
-        ...
-
-    def memory(self) -> Memory:
-        """The planner's past, without the parts that live only in the process."""
         ...
 
     def record_failure(self, failure: Failure) -> None:
@@ -298,16 +348,12 @@ class Store(Protocol):
         """How to ask the containers of a spec."""
         ...
 
-    def servings(self) -> Mapping[tuple[str, str], Serving]:
-        """All of them, by (instance, spec hash)."""
+    def record_fields(self, instance: str, spec_hash: str, fields: Mapping[str, str]) -> None:
+        """The values that a spec was made of, so that a later cause can name the one that changed."""
         ...
 
     def bind_gpus(self, instance: str, binding: GpuBinding) -> None:
         """Keep the cards of an instance."""
-        ...
-
-    def bindings(self) -> Mapping[str, GpuBinding]:
-        """The kept cards by instance."""
         ...
 
     def set_override(self, override: Override) -> None:
@@ -322,32 +368,12 @@ class Store(Protocol):
         """This revision is in force from now on."""
         ...
 
-    def accepted(self) -> Snapshot | None:
-        """The revision in force, with its bytes."""
-        ...
-
     def append(self, event: Event) -> Event:
         """Add to the journal; the event with its sequence number."""
         ...
 
-    def events(self, after: int, limit: int) -> tuple[Event, ...]:
-        """Journal lines after a sequence number, oldest first; `after` -1 means the last `limit`."""
-        ...
-
-    def last_actions(self) -> Mapping[str, tuple[str, str, float]]:
-        """Per instance the latest finished action, its cause and its Unix time."""
-        ...
-
     def forget(self, instances: Iterable[str]) -> None:
         """Drop the records of instances that are pruned and no longer desired."""
-        ...
-
-    def is_new(self) -> bool:
-        """Whether the database was made by this process (history may have been lost)."""
-        ...
-
-    def close(self) -> None:
-        """Flush and close."""
         ...
 
 
@@ -371,11 +397,33 @@ class Recorder(Protocol):
         ...
 
 
+class Resolver(Protocol):
+    """Turns a snapshot into a resolved estate; the files' reading and the rules live behind it."""
+
+    def resolve(
+        self, snapshot: Snapshot, cards: RigFacts, bindings: Mapping[str, GpuBinding]
+    ) -> Resolved | tuple[Problem, ...]:
+        """The resolved estate with its warnings, or every problem at once."""
+        ...
+
+
 class Reconcilers(Protocol):
     """The kinds of resources, as the loop sees them: the same three verbs for all."""
 
-    def observe(self, resolved: Resolved, memory: Memory, now: Instant) -> Observed:
+    def cards(self) -> RigFacts:
+        """The cards now; they are read first because resolving needs them."""
+        ...
+
+    def observe(self, resolved: Resolved, memory: Memory, cards: RigFacts, now: Instant) -> Observed:
         """One snapshot, without probes (the loop adds the latest ones)."""
+        ...
+
+    def containers(self) -> Reading[tuple[Container, ...]]:
+        """The engine's containers alone, for questions that come before any estate is in force."""
+        ...
+
+    def progress(self) -> Mapping[str, str]:
+        """The latest sentence of each long action under way, by step target (an image reference)."""
         ...
 
     def plan(self, situation: Situation) -> Plan:

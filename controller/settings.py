@@ -22,10 +22,16 @@ class Bounds:
     """Quiet time after the last file event before the estate is read."""
     relist: float = 15.0
     """Full observation of the engine; its events only wake it earlier."""
+    booting_relist: float = 2.0
+    """The same while an engine boots: its log is the sign of life that the stall timer waits for."""
     docker_read: float = 10.0
     docker_write: float = 60.0
     docker_stop_margin: float = 15.0
     """Beyond the drain's `term`, for the engine's own kill."""
+    nvml_read: float = 10.0
+    """One reading of all cards; a sick card can keep the driver from answering at all."""
+    host_read: float = 5.0
+    """One question to a file system; a network mount that is gone does not answer."""
     pull: float = 3600.0
     """One image pull from its first byte to its last."""
     pull_stall: float = 120.0

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from controller.model.fields import SecretRef
 from controller.model.observed import EngineMetrics
+from controller.model.parameters import Value
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
 from controller.model.track import FaultClass
-
-Value: TypeAlias = str | int | float | bool | tuple[str, ...] | SecretRef
-"""A checked parameter value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The input of an argv: checked parameters by name, all served names (the first is canonical), the port inside the
-    container, the image reference as written (some flags exist only from a version on), and what comes after the parameters.
+    container, the image reference as written (some flags exist only from a version on), and what comes after the parameters:
+    the template's own command, upon which the parameter `extra_args` follows. The parameter `served_name` is already among
+    the served names and is not looked at again.
     """
 
     parameters: Mapping[str, Value]
@@ -66,6 +65,10 @@ class Dialect(Protocol):
         """The parameters that it can render; others are errors in `set`."""
         ...
 
+    def missing(self, launch: Launch) -> tuple[str, ...]:
+        """The parameters without which the engine would not know what to serve, and that no other flag stands in for."""
+        ...
+
     def argv(self, launch: Launch) -> tuple[Secretive, ...]:
         """The arguments after the image's entrypoint, in a stable order."""
         ...
@@ -81,3 +84,6 @@ class Dialect(Protocol):
     def diagnose(self, lines: Sequence[str]) -> Diagnosis | None:
         """The reason that a log gives for a failed boot; a generic tail is never the reason; None when it gives none."""
         ...
+
+
+__all__ = ["Diagnosis", "Dialect", "Endpoints", "Launch", "Value"]

@@ -96,9 +96,9 @@ class Rollback(Document):
 class Gates(Document):
     """Limits that a new spec must hold in its bake; null disables one and then `reason` is required."""
 
-    vram_growth_mib: Annotated[StrictInt | StrictFloat, Field(ge=0)] | None = 200
-    tps_min_ratio: Annotated[StrictInt | StrictFloat, Field(ge=0, le=1)] | None = 0.7
-    silent_empty_max_ratio: Annotated[StrictInt | StrictFloat, Field(ge=0, le=1)] | None = 0.05
+    vram_growth_mib: Annotated[float, Field(ge=0)] | None = 200
+    tps_min_ratio: Annotated[float, Field(ge=0, le=1)] | None = 0.7
+    silent_empty_max_ratio: Annotated[float, Field(ge=0, le=1)] | None = 0.05
     reason: str | None = None
 
 
@@ -110,8 +110,8 @@ class GpuCount(Document):
     same: bool = False
 
 
-GpuUuid = Annotated[str, Field(pattern=r"^GPU-[0-9a-fA-F-]{4,36}$")]
-GpuIndex = Annotated[int, Field(ge=0, le=63, strict=True)]
+GpuUuid = Annotated[str, Field(pattern=r"^GPU-[0-9a-fA-F-]{4,36}$", description="a card's UUID (GPU-...)")]
+GpuIndex = Annotated[int, Field(ge=0, le=63, strict=True, description="a card's index from 0 to 63")]
 GpuList = Annotated[tuple[GpuIndex | GpuUuid, ...], AsTuple]
 Scalar = StrictInt | StrictFloat | StrictBool | str
 

@@ -16,7 +16,8 @@ Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
 class Document:
     """`data` as plain values; `places` maps each document path to its value, `keys` to its key.
 
-    `file` is the path as the user would type it; `digest` is the SHA-256 of the bytes that were read.
+    `file` is the path as the user would type it; `digest` is the SHA-256 of the bytes that were read. `written` holds the
+    source text of values that are not text and would print differently: `1.10` is the number 1.1.
     """
 
     file: str
@@ -24,6 +25,7 @@ class Document:
     digest: str
     places: Mapping[DocPath, Place] = field(default_factory=dict, hash=False)
     keys: Mapping[DocPath, Place] = field(default_factory=dict, hash=False)
+    written: Mapping[DocPath, str] = field(default_factory=dict, hash=False)
 
     def place(self, path: DocPath) -> Place:
         """Where the value at `path` stands; for a missing one, where its nearest parent stands."""
@@ -49,3 +51,10 @@ class Document:
         """A problem at `path` of this document."""
         place = self.key_place(path) if at_key else self.place(path)
         return Problem(severity, rule, message, hint, dotted(path), place)
+
+
+def scalar_text(value: Scalar) -> str:
+    """A scalar the way YAML prints it: `true`, `null`, `0.7`."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -81,8 +81,12 @@ Timestamp = Annotated[
     BeforeValidator(parse_timestamp),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-InstanceName = Annotated[str, Field(pattern=NAME_PATTERN)]
-RigName = Annotated[str, Field(pattern=RIG_NAME_PATTERN)]
+InstanceName = Annotated[
+    str, Field(pattern=NAME_PATTERN, description="a name of at most 39 small letters, digits and hyphens (no hyphen first)")
+]
+RigName = Annotated[
+    str, Field(pattern=RIG_NAME_PATTERN, description="a name of at most 31 small letters, digits and hyphens (no hyphen first)")
+]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Names = Annotated[tuple[InstanceName, ...], BeforeValidator(_as_tuple)]
@@ -92,4 +96,9 @@ AsTuple = BeforeValidator(_as_tuple)
 class SecretRef(Document):
     """`{secret: NAME}`: the value lives outside the file and never reaches a label, log, plan or error."""
 
-    secret: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    secret: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the name of a secret (at most 64 letters, digits, `_`, `.`, `-`)"
+        ),
+    ]

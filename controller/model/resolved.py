@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from controller.model.desired import (
     Boot,
@@ -23,6 +23,10 @@ from controller.model.desired import (
 from controller.model.fields import SecretRef
 from controller.model.problem import Place, Problem
 from controller.model.profile import DialectName
+
+LIVE_PREFIXES: Final = ("health.", "drain.", "boot.", "restart.", "rollback.", "gates.")
+LIVE_FIELDS: Final = frozenset({"depends_on", "suspend", "waive", "share", "state", "compose"})
+"""Keys that never restart an engine, as `explain` names them; the names that stand for other values are among them."""
 
 Secretive: TypeAlias = str | SecretRef
 """Text that may stand for a secret; the value is put in only when the container is created."""
@@ -148,6 +152,8 @@ class ResolvedInstance:
     binding: GpuBinding | None
     spec_hash: str
     spec_hash_plain: str
+    secret_key: str = ""
+    """Fingerprint of the key that the secrets' digests in the hash were made with; empty without secrets."""
     parameters: Mapping[str, object] = field(default_factory=dict, hash=False)
     origins: Mapping[str, Origin] = field(default_factory=dict, hash=False)
     exclusive: bool = True
@@ -158,6 +164,14 @@ class ResolvedInstance:
     def bound(self) -> bool:
         """Whether the cards are known, which create and start need."""
         return self.binding is not None
+
+    def spec_fields(self) -> dict[str, str]:
+        """The resolved values that reach create, as text, by the name that `explain` prints; secrets by name only."""
+        return {
+            key: origin.value
+            for key, origin in sorted(self.origins.items())
+            if key not in LIVE_FIELDS and not key.startswith(LIVE_PREFIXES)
+        }
 
 
 @dataclass(frozen=True, slots=True)

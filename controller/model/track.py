@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from controller.model.moment import Instant
+from controller.model.resolved import Serving
 
 
 class FaultClass(StrEnum):
@@ -29,6 +30,7 @@ class Track:
     container: str
     began: float
     progress_at: float
+    instance: str = ""
     progress_mark: str = ""
     ready_at: float | None = None
     serving: bool = False
@@ -100,6 +102,12 @@ class Memory:
     """Container id -> monotonic time since when it was seen stopped, paused or renamed."""
     backoffs: Mapping[str, Backoff] = field(default_factory=dict)
     """Step id -> its backoff."""
+    servings: Mapping[tuple[str, str], Serving] = field(default_factory=dict)
+    """How to ask the containers of a spec, by (instance, spec hash)."""
+    fields: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """The values that a spec was made of, by (instance, spec hash), so that a cause can name the one that changed."""
+    stops: frozenset[str] = frozenset()
+    """Ids of the containers that this process stopped on purpose."""
     last_start: float | None = None
     """Monotonic time of the last start, for the stagger between boots."""
 

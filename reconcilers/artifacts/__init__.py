@@ -1,0 +1,1 @@
+"""Images (and later weights): present and verified before anything is stopped."""

@@ -1,0 +1,1 @@
+"""Cards and who claims them."""

@@ -1,0 +1,151 @@
+"""The controller: the one writer of a rig, with its loop, its ears and its pages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from controller.adapters.thread_workers import ThreadWorkers
+from controller.app.files import FileResolver, source_of
+from controller.app.world import Real, real, state_folder
+from controller.errors import EngineUnreachable, LockHeld
+from controller.loop.commands import CommandQueue
+from controller.loop.desire import Desire
+from controller.loop.execute import Executor
+from controller.loop.follower import EventFollower
+from controller.loop.probing import Prober
+from controller.loop.recall import Recall
+from controller.loop.run import Runner
+from controller.loop.say import Speaker
+from controller.loop.step import Loop
+from controller.loop.wakeups import WakeupQueue
+from controller.model.identity import DEFAULT_RIG
+from controller.model.reading import Unknown
+from controller.model.resolved import Resolved
+from controller.model.rig import RigFacts
+from controller.settings import Settings
+from controller.sources.watcher import FileWatcher
+from controller.store.lock import writer_lock
+from controller.store.sqlite import SqliteStore
+from observability.board import Board
+from observability.journal import JsonLog
+from observability.metrics import Metrics
+from observability.recorders import Recorders
+from observability.server import Server
+from reconcilers.rig import RigReconcilers
+
+COMMAND_ANSWER_S = 30.0
+"""How long a person's command waits for the loop: a pass with an engine that times out takes its read bound."""
+
+
+@dataclass(slots=True)
+class Controller:
+    """Everything of one running controller; made by `controller_of`, which also takes it down again."""
+
+    settings: Settings
+    real: Real
+    store: SqliteStore
+    wakeups: WakeupQueue
+    workers: ThreadWorkers
+    runner: Runner
+    commands: CommandQueue
+    board: Board
+    metrics: Metrics
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """Let the loop end after its present pass; engines go on."""
+        self.stopping.set()
+        self.wakeups.wake("stop")
+
+
+@contextmanager
+def controller_of(settings: Settings, only: frozenset[str] = frozenset(), *, log: bool) -> Iterator[Controller]:
+    """Take the lock and build the controller; raises LockHeld or EngineUnreachable. `log`: journal lines on stderr."""
+    with ExitStack() as stack:
+        parts = real(settings)
+        state_folder(settings)
+        lock = writer_lock(settings, parts.engine.engine_id(), rig_name_of(settings))
+        lock.acquire()
+        stack.callback(lock.release)
+        store = SqliteStore(settings.store, settings.bounds)
+        stack.callback(store.close)
+        yield _assemble(settings, parts, store, only, stack, log=log)
+
+
+def rig_name_of(settings: Settings) -> str:
+    """The rig's name in the estate as it is now; the default while the estate cannot be read."""
+    found = source_of(settings).read()
+    if isinstance(found, tuple):
+        return DEFAULT_RIG
+    resolved = FileResolver(settings).resolve(found, RigFacts(Unknown("not asked for")), {})
+    return resolved.rig.name if isinstance(resolved, Resolved) else DEFAULT_RIG
+
+
+def _assemble(
+    settings: Settings, parts: Real, store: SqliteStore, only: frozenset[str], stack: ExitStack, *, log: bool
+) -> Controller:
+    bounds, wakeups = settings.bounds, WakeupQueue()
+    workers = ThreadWorkers(bounds.workers, wakeups.wake)
+    stack.callback(workers.close, bounds.shutdown)
+    board, metrics = Board(), Metrics()
+    recorder = Recorders((metrics, board, *([JsonLog()] if log else [])))
+    reconcilers = RigReconcilers(parts.world, bounds)
+    desire = Desire(source_of(settings), FileResolver(settings, parts.secrets), store)
+    desire.load()
+    commands = CommandQueue(wakeups, bounds.command_queue, COMMAND_ANSWER_S)
+    loop = Loop(
+        clock=parts.clock,
+        store=store,
+        workers=workers,
+        reconcilers=reconcilers,
+        desire=desire,
+        recall=Recall(store, bounds),
+        executor=Executor(store, workers, reconcilers),
+        prober=Prober(parts.probe, workers, parts.secrets, parts.clock, bounds),
+        speaker=Speaker(store, recorder),
+        commands=commands,
+        bounds=bounds,
+        only=only,
+    )
+    store.close_open_intents(parts.clock.now())
+    runner = Runner(loop, wakeups, parts.clock, recorder)
+    return Controller(settings, parts, store, wakeups, workers, runner, commands, board, metrics)
+
+
+@contextmanager
+def serving(controller: Controller) -> Iterator[Server]:
+    """The HTTP API, the command socket, the file watcher and the event follower, while the loop runs."""
+    settings = controller.settings
+    server = Server(
+        settings.listen, settings.socket, controller.board, controller.commands, controller.metrics, controller.store.events
+    )
+    watcher = FileWatcher(source_of(settings).watched(), controller.wakeups)
+    follower = EventFollower(controller.real.engine, controller.wakeups, settings.bounds)
+    with ExitStack() as stack:
+        server.start()
+        stack.callback(server.stop)
+        watcher.start()
+        stack.callback(watcher.stop)
+        follower.start()
+        stack.callback(follower.stop)
+        yield server
+
+
+def wait_for_engine(settings: Settings, stopping: Callable[[], bool], say: Callable[[str], None]) -> None:
+    """Return once the Docker engine answers; it is asked again with a growing pause until `stopping`."""
+    pause, gate = settings.bounds.backoff_first, threading.Event()
+    while not stopping():
+        try:
+            real(settings).engine.engine_id()
+        except EngineUnreachable as fault:
+            say(f"waiting for the Docker engine: {fault}")
+            gate.wait(pause)
+            pause = min(settings.bounds.backoff_cap, pause * 2)
+        else:
+            return
+
+
+__all__ = ["Controller", "LockHeld", "controller_of", "serving", "wait_for_engine"]

@@ -1,0 +1,173 @@
+"""One entry with its template, profile and defaults filled in: everything but the cards, which depend on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controller.dialects.dialect import Launch
+from controller.model.compose import VramClaim
+from controller.model.fields import SecretRef
+from controller.model.parameters import Value
+from controller.model.problem import Place, Problem, Severity, dotted
+from controller.model.resolved import Origin, Readiness, ResolvedRig, Serving
+from controller.resolve.choices import Chooser, Chosen
+from controller.resolve.container import Outside, container_spec, service_origins, variables_of
+from controller.resolve.draft import Draft
+from controller.resolve.environment import Variable, entry_variables, merged_environment
+from controller.resolve.estate import EntrySource, Estate
+from controller.resolve.live import LiveSource, live_settings, state_origins
+from controller.resolve.origins import COMPOSE, ESTATE, PROFILE, origin
+from controller.resolve.parameters import resolved_parameters
+from controller.resolve.secret_book import SecretBook
+from controller.resolve.service import ENGINE
+from controller.resolve.template import Template
+from controller.resolve.variables import expanded
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all instances of one resolution share."""
+
+    estate: Estate
+    rig: ResolvedRig
+    live: LiveSource
+    secrets: SecretBook
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What several files may give, decided."""
+
+    image: Chosen[str]
+    port: Chosen[int]
+    names: Chosen[tuple[str, ...]]
+    bind: Chosen[str]
+    networks: tuple[str, ...]
+    readiness: Readiness
+
+
+def drafted(source: EntrySource, template: Template, frame: Frame, report: list[Problem]) -> Draft:
+    """The entry, filled in; what is wrong goes into the report and a stand-in into its place."""
+    parameters, set_origins = resolved_parameters(source, template, report)
+    choices = _choices(Chooser(source, template, report), parameters, set_origins, frame)
+    values = variables_of(source.entry.name, choices.port.value, frame.rig.paths)
+    env = merged_environment(template.parts.env, entry_variables(source, report), values)
+    _check_secrets(source, env, parameters, set_origins, frame.secrets, report)
+    launch = _launch(template, parameters, choices, values)
+    if not frame.simulated:
+        _check_complete(source, template, launch, report)
+    live, live_origins = live_settings(source, frame.live, _stop_grace(template), report)
+    claim = template.steward.claim
+    return Draft(
+        source=source,
+        template=template,
+        spec=container_spec(template, _outside(source, template, choices, launch, env), values),
+        serving=_serving(source, template, choices, parameters),
+        live=live,
+        parameters=parameters,
+        origins={
+            **_identity_origins(source, template, choices),
+            **set_origins,
+            **service_origins(template, env, values),
+            **state_origins(source),
+            **live_origins,
+        },
+        exclusive=not source.entry.share and claim == "exclusive",
+        vram_claim_bytes=claim.vram if isinstance(claim, VramClaim) else None,
+    )
+
+
+def _choices(chooser: Chooser, parameters: Mapping[str, Value], set_origins: Mapping[str, Origin], frame: Frame) -> _Choices:
+    return _Choices(
+        chooser.image(simulated=frame.simulated),
+        chooser.container_port(parameters, set_origins),
+        chooser.served_names(parameters, set_origins),
+        chooser.bind(frame.estate),
+        chooser.networks(),
+        chooser.readiness(parameters),
+    )
+
+
+def _launch(template: Template, parameters: Mapping[str, Value], choices: _Choices, values: Mapping[str, str]) -> Launch:
+    command = tuple(expanded(text, values) for text in template.parts.service.command)
+    return Launch(parameters, choices.names.value, choices.port.value, choices.image.value, command)
+
+
+def _outside(source: EntrySource, template: Template, choices: _Choices, launch: Launch, env: tuple[Variable, ...]) -> Outside:
+    return Outside(
+        image=choices.image.value,
+        argv=template.dialect.argv(launch),
+        port=source.entry.port,
+        container_port=choices.port.value,
+        bind=choices.bind.value,
+        networks=choices.networks,
+        env=env,
+    )
+
+
+def _serving(source: EntrySource, template: Template, choices: _Choices, parameters: Mapping[str, Value]) -> Serving:
+    key = parameters.get("api_key")
+    return Serving(
+        dialect=template.dialect.name,
+        port=source.entry.port,
+        bind=choices.bind.value,
+        served_names=choices.names.value,
+        readiness=choices.readiness,
+        api_key=key if isinstance(key, SecretRef) else None,
+    )
+
+
+def _stop_grace(template: Template) -> Chosen[float] | None:
+    grace = template.parts.stop_grace
+    return None if grace is None else Chosen(grace, template.place(*ENGINE, "stop_grace_period"), COMPOSE)
+
+
+def _check_complete(source: EntrySource, template: Template, launch: Launch, report: list[Problem]) -> None:
+    for name in template.dialect.missing(launch):
+        if name not in source.entry.set or source.entry.set[name] is None:
+            hint = f"add {name} to set" if name in template.parameters else f"the template must give {name} a value"
+            report.append(
+                source.problem(("set",), "parameters", f"{name} is not set, so the engine has nothing to serve", hint)
+            )
+
+
+def _check_secrets(
+    source: EntrySource,
+    env: tuple[Variable, ...],
+    parameters: Mapping[str, Value],
+    set_origins: Mapping[str, Origin],
+    secrets: SecretBook,
+    report: list[Problem],
+) -> None:
+    used: list[tuple[str, Value | None, Place | None]] = [(f"env.{v.name}", v.value, v.place) for v in env]
+    used += [(f"set.{name}", value, set_origins[f"set.{name}"].place) for name, value in parameters.items()]
+    for key, value, place in used:
+        if isinstance(value, SecretRef) and not secrets.exists(value.secret):
+            message = f"there is no secret {value.secret}"
+            hint = f"write its value into the file secrets/{value.secret} of the state folder (mode 0600)"
+            report.append(Problem(Severity.ERROR, "secret", message, hint, f"{dotted(source.path)}.{key}", place))
+
+
+def _identity_origins(source: EntrySource, template: Template, choices: _Choices) -> dict[str, Origin]:
+    entry, steward = source.entry, template.steward
+    found = {
+        "compose": Origin(entry.compose, source.place(("compose",)), ESTATE),
+        "engine": Origin(template.profile.id, template.place("x-steward", "engine"), COMPOSE),
+        "dialect": Origin(template.dialect.name.value, template.profile_document.place(("type",)), PROFILE),
+    }
+    if steward.model is not None:
+        found["model"] = Origin(steward.model, template.place("x-steward", "model"), COMPOSE)
+    found |= {
+        "image": choices.image.origin,
+        "gpus": origin(entry.gpus, source.place(("gpus",)), ESTATE),
+        "port": origin(entry.port, source.place(("port",)), ESTATE),
+        "bind": choices.bind.origin,
+        "container_port": choices.port.origin,
+    }
+    if choices.names.value:
+        found["served_names"] = choices.names.origin
+    if choices.networks:
+        found["networks"] = origin(choices.networks, source.place(("networks",)), ESTATE)
+    return found

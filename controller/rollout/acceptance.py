@@ -1,0 +1,31 @@
+"""Whether a new revision may take force: a mass removal needs the estate's own word. Pure."""
+
+from __future__ import annotations
+
+from controller.model.observed import Container
+from controller.model.problem import Problem, Severity
+from controller.model.resolved import Resolved
+
+
+def mass_change(new: Resolved, containers: tuple[Container, ...]) -> Problem | None:
+    """A problem when the revision's removals would stop more than half of the running instances, or the last one.
+
+    Instances that the estate names in `allow_prune` do not count as removed. It needs a container list that was really read:
+    while there is none, no revision takes force.
+    """
+    ours = (c for c in containers if c.identity and c.identity.rig == new.rig.name)
+    running = {c.identity.instance for c in ours if c.running and c.identity}
+    wanted = {instance.name for instance in new.instances}
+    removed = sorted(running - wanted)
+    unconfirmed = [name for name in removed if name not in new.allow_prune]
+    stays = running - set(removed)
+    too_many = len(removed) * 2 > len(running) or not stays
+    if not unconfirmed or not too_many:
+        return None
+    names = ", ".join(removed)
+    return Problem(
+        Severity.ERROR,
+        "mass-change",
+        f"this revision removes {len(removed)} of {len(running)} running instances ({names}); nothing was stopped",
+        f"if that is meant, add `allow_prune: [{names}]` to the estate; `steward down` stops instances without removing them",
+    )

@@ -1,0 +1,98 @@
+"""One file's bytes as they stood at one moment, or why they cannot be had: a torn read is never passed on."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ATTEMPTS: Final = 3
+"""Reads of something that changes meanwhile, before that is reported."""
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells two states of a file apart without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """What was read, and the stamp of the file that it came from."""
+
+    data: bytes
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why there are no bytes; `gone` when there is no such file."""
+
+    reason: str
+    gone: bool = False
+
+
+def read_stable(path: Path, limit: int) -> FileBytes | Unreadable:
+    """The bytes of a regular file of at most `limit` bytes; symlinks are followed."""
+    for _ in range(ATTEMPTS):
+        found = _read_once(path, limit)
+        if found is not None:
+            return found
+    return Unreadable("it changes while it is read")
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """The present stamp, or None when the path leads nowhere."""
+    try:
+        return _stamp(path.stat())
+    except (OSError, ValueError):
+        return None
+
+
+def _read_once(path: Path, limit: int) -> FileBytes | Unreadable | None:
+    """None when the file changed between the first byte and the last."""
+    try:
+        # Without O_NONBLOCK the open of a named pipe would wait for a writer.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        return _unreadable(error)
+    try:
+        before = os.fstat(handle)
+        if not stat.S_ISREG(before.st_mode):
+            return Unreadable("it is not a regular file")
+        if before.st_size > limit:
+            return Unreadable(f"it is larger than {limit / 2**20:.1f} MiB, the most that is read")
+        data = _bytes_of(handle, limit + 1)
+        after = os.fstat(handle)
+    except OSError as error:
+        return _unreadable(error)
+    finally:
+        os.close(handle)
+    whole = _stamp(before) == _stamp(after) and len(data) == after.st_size
+    return FileBytes(data, _stamp(after)) if whole else None
+
+
+def _bytes_of(handle: int, most: int) -> bytes:
+    parts: list[bytes] = []
+    left = most
+    while left > 0 and (part := os.read(handle, min(_CHUNK, left))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _unreadable(error: OSError | ValueError) -> Unreadable:
+    reason = (error.strerror if isinstance(error, OSError) else None) or "the path cannot be used"
+    return Unreadable(reason.lower(), gone=isinstance(error, FileNotFoundError | NotADirectoryError))

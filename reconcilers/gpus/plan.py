@@ -1,0 +1,35 @@
+"""Who must leave a card before another may start on it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from controller.model.plan import Action, Step
+from controller.model.resolved import ResolvedInstance
+from reconcilers.draft import Draft, held
+from reconcilers.view import View
+
+
+def claim_steps(view: View, draft: Draft, instances: Mapping[str, ResolvedInstance]) -> None:
+    """Let every start wait for the stops of those who hold its cards or its port now."""
+    changed = []
+    for step in draft.steps:
+        instance = instances.get(step.instance)
+        if step.action is Action.START and instance is not None:
+            changed.append(_join(view, draft, step, instance))
+    draft.replace(changed)
+
+
+def _join(view: View, draft: Draft, step: Step, instance: ResolvedInstance) -> Step:
+    holders = () if instance.live.share else view.card_holders(instance.spec.gpus, instance.name)
+    _, port_holder = view.port_holder(instance.spec.port, instance.spec.bind, instance.name)
+    after = list(step.after)
+    for holder in (*holders, *([port_holder] if port_holder else [])):
+        stop = draft.stop_of(holder.id)
+        if stop is None:
+            what = "its card" if holder in holders else f"port {instance.spec.port}"
+            step = held(step, f"{what} is held by container {holder.name} ({holder.short_id})")
+        elif stop not in after:
+            after.append(stop)
+    return replace(step, after=tuple(after))
