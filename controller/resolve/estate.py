@@ -10,11 +10,14 @@ from controller.model.checking import check
 from controller.model.desired import Defaults, Entry, EstateFile, Rig
 from controller.model.document import Document, Plain
 from controller.model.problem import DocPath, Place, Problem, Severity
+from controller.model.wording import closest
 from controller.resolve.older_shape import modernised
 
 RULE: Final = "estate"
 _SHARED: Final = ("schema_version", "rig", "defaults")
 """Top-level keys that may stand in several files only when they say the same."""
+_TELLING: Final = ("name", "compose", "gpus", "port", "state", "share", "image", "set")
+"""Keys of an entry that decide what other checks say about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +128,28 @@ def _entries(document: Document, report: list[Problem]) -> list[EntrySource]:
         return [EntrySource(entry, document, ("estate", i)) for i, entry in enumerate(model.estate or ())]
     report.extend(problems)
     paths: list[DocPath] = [("estate", i) for i in range(len(listed) if isinstance(listed, list) else 0)]
-    checked = [(check(Entry, document, path)[0], path) for path in paths]
+    checked = [(check(Entry, document, path)[0] or _salvaged(document, path, listed), path) for path in paths]
     return [EntrySource(entry, document, path) for entry, path in checked if entry is not None]
+
+
+def _salvaged(document: Document, path: DocPath, listed: Plain) -> Entry | None:
+    """A wrong entry without the keys that are wrong, so that the rest of it is checked in the same report.
+
+    Not without those that other checks depend on: a wrong `state` left out would be a running instance.
+    """
+    written = listed[int(path[1])] if isinstance(listed, list) else None
+    if not isinstance(written, dict):
+        return None
+    needed = {key: value for key, value in written.items() if key in _TELLING}
+    others = {key: value for key, value in written.items() if key not in _TELLING}
+    if any(key not in Entry.model_fields and closest(key, _TELLING) for key in others):
+        return None
+    good = {key: value for key, value in others.items() if _entry({**needed, key: value}, document)}
+    return _entry({**needed, **good}, document)
+
+
+def _entry(data: dict[str, Plain], document: Document) -> Entry | None:
+    return check(Entry, Document(document.file, data, ""))[0]
 
 
 def _written_names(document: Document) -> list[str]:

@@ -73,7 +73,8 @@ def _look_up(draft: _Draft, tenant: Tenant, wanted: tuple[int | str, ...]) -> No
 
 
 def _outside(draft: _Draft, tenant: Tenant, position: int, token: int | str) -> Finding:
-    return Finding("E1", tenant.name, ("gpus", position), f"the rig has no card {token}", f"the rig has {rig_text(draft.table)}")
+    message, hint = f"the rig has no card {token}", f"the rig has {rig_text(draft.table)}"
+    return Finding("E1", tenant.name, ("gpus", position), message, hint)
 
 
 def rig_text(table: Sequence[Card]) -> str:

@@ -9,17 +9,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.model.document import Document
+from controller.model.compose import Service
+from controller.model.desired import Entry
+from controller.model.document import Document, Plain
 from controller.model.problem import has_errors, in_report_order
 from controller.model.resolved import GpuBinding, Resolved
 from controller.resolve import Surroundings, resolve
 from controller.resolve.render import render
 from tests.unit.resolving import CATALOGUE, NO_CARDS_READ, Shelf, cards
 
-ENTRY_KEYS = (
-    "name", "compose", "compose_name", "gpus", "port", "bind", "networks", "state", "image", "served_names", "waive", "set", "env",
-    "overlays", "depends_on", "share", "suspend", "boot", "health", "drain", "restart", "rollback", "gates", "x",
-)  # fmt: skip
+ENTRY_KEYS = (*Entry.model_fields, "compose_name", "x")
 WORDS = (
     "a",
     "b",
@@ -63,10 +62,7 @@ ESTATES = st.dictionaries(
     st.one_of(VALUES, st.lists(st.one_of(ENTRIES, VALUES), max_size=3)),
     max_size=5,
 )
-TEMPLATE_KEYS = (
-    "image", "command", "entrypoint", "environment", "env_file", "volumes", "shm_size", "ipc", "user", "ulimits", "cap_add", "devices",
-    "tmpfs", "working_dir", "mem_limit", "cpus", "stop_grace_period", "extends", "ports", "y",
-)  # fmt: skip
+TEMPLATE_KEYS = (*Service.model_fields, "env_file", "extends", "ports", "y")
 
 
 @given(ESTATES)
@@ -88,7 +84,7 @@ def test_any_data_in_a_template_is_used_or_refused(service: dict[str, Any], stew
     for chosen in (block, steward):
         text = json.dumps({"x-steward": chosen, "services": {"engine": service}})
         catalogue = Shelf({**CATALOGUE, "composes/llama/any": text})
-        entry = {"name": "a", "compose": "llama/any", "gpus": [], "port": 8010}
+        entry: dict[str, Plain] = {"name": "a", "compose": "llama/any", "gpus": [], "port": 8010}
         found = resolve([Document("estate.yml", {"estate": [entry]}, "")], catalogue, Surroundings(cards(1)), "r")
         if isinstance(found, Resolved):
             assert render(found.instances[0], found.rig)
@@ -101,7 +97,7 @@ GPUS = st.one_of(
 PLANS = st.lists(st.tuples(GPUS, st.booleans(), st.booleans()), min_size=1, max_size=5)
 
 
-def estate_of(plans: list[tuple[Any, bool, bool]]) -> list[dict[str, Any]]:
+def estate_of(plans: list[tuple[Any, bool, bool]]) -> list[Plain]:
     """Valid entries with these cards, running or not, sharing or not."""
     return [
         {
@@ -117,7 +113,7 @@ def estate_of(plans: list[tuple[Any, bool, bool]]) -> list[dict[str, Any]]:
     ]
 
 
-def of(entries: list[dict[str, Any]], around: Surroundings) -> Resolved | tuple[Any, ...]:
+def of(entries: list[Plain], around: Surroundings) -> Resolved | tuple[Any, ...]:
     """What becomes of these entries."""
     return resolve([Document("estate.yml", {"estate": entries}, "")], Shelf(), around, "r")
 

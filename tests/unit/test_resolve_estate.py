@@ -7,7 +7,7 @@ import pytest
 from controller.model.desired import Mode
 from controller.model.resolved import Resolved
 from controller.resolve import Surroundings, resolve
-from tests.unit.resolving import NO_CARDS_READ, TWO_CARDS, Shelf, document, outcome, places, problems, resolved, shown
+from tests.unit.resolving import NO_CARDS_READ, TWO_CARDS, Shelf, outcome, places, problems, resolved, shown
 
 CHAT = "{name: chat, compose: llama/any, gpus: [0], port: 8010, set: {model_file: a.gguf}}"
 CODE = "{name: code, compose: llama/any, gpus: [1], port: 8011, set: {model_file: b.gguf}}"
@@ -100,6 +100,14 @@ def test_a_wrong_entry_is_no_unknown_name_to_others() -> None:
     assert [problem.path for problem in found] == ["estate[0].port"]
 
 
+def test_the_rest_of_a_wrong_entry_is_checked_too() -> None:
+    """Given an entry with an unknown key and a wrong block, when it is resolved, then its other mistakes are told as well."""
+    found = problems(f"estate: [{CHAT.replace('a.gguf', '/a.gguf').replace('port', 'healht: 1, drain: {x: 1}, port')}]")
+    assert [problem.path for problem in found] == ["estate[0].healht", "estate[0].drain.x", "estate[0].set.model_file"]
+    hidden = problems(f"estate: [{CHAT.replace('port', 'stat: stopped, port')}, {CODE.replace('[1]', '[0]')}]")
+    assert [problem.path for problem in hidden] == ["estate[0].stat"], "what a misspelt key meant is not guessed at"
+
+
 def test_the_older_shape_is_read() -> None:
     """Given an estate of the older tooling, when it is resolved, then its names mean what they meant."""
     found = resolved(
@@ -141,7 +149,8 @@ def test_rig_values_have_defaults() -> None:
 def test_rig_values_are_checked() -> None:
     """Given rig values of the right type that mean nothing, when they are resolved, then each is placed."""
     found = problems(
-        "rig: {name: lab, formerly: [lab], paths: {models: models}, power_limit_w: {default: 280, one: 3, '1': 250}}\nestate: []"
+        "rig: {name: lab, formerly: [lab], paths: {models: models}, power_limit_w: {default: 280, one: 3, '1': 250}}\n"
+        "estate: []"
     )
     assert sorted(problem.path for problem in found) == ["rig.formerly", "rig.paths.models", "rig.power_limit_w.one"]
 

@@ -26,9 +26,9 @@ def test_the_container_is_complete() -> None:
     spec = one(VLLM).spec
     assert spec.image == "vllm/vllm-openai:v0.20.0"
     argv = [str(argument) for argument in spec.argv]
-    assert ["--model", "/models/qwen"] == argv[argv.index("--model") :][:2]
-    assert ["--max-model-len", "8192"] == argv[argv.index("--max-model-len") :][:2]
-    assert ["--served-model-name", "chat"] == argv[argv.index("--served-model-name") :][:2]
+    assert argv[argv.index("--model") :][:2] == ["--model", "/models/qwen"]
+    assert argv[argv.index("--max-model-len") :][:2] == ["--max-model-len", "8192"]
+    assert argv[argv.index("--served-model-name") :][:2] == ["--served-model-name", "chat"]
     assert argv[-2:] == ["--seed", "1"]
     assert spec.env == (("CACHE", "/cache/chat"), ("LEVEL", "2"), ("PRICE", "5$"))
     assert spec.mounts == (

@@ -129,7 +129,8 @@ def test_env_file_is_refused_with_the_way_out() -> None:
 
 def test_anchors_may_live_in_extension_blocks() -> None:
     """Given an `x-` block of one's own with an anchor, when it is resolved, then it is no unknown key."""
-    text = "x-env: &env {A: '1'}\nx-steward: {engine: llama, parameters: {model_file: {}}}\nservices: {engine: {environment: *env}}"
+    text = "x-env: &env {A: '1'}\nx-steward: {engine: llama, parameters: {model_file: {}}}\n"
+    text += "services: {engine: {environment: *env}}"
     assert one(ENTRY, catalogue=with_template(text)).spec.env == (("A", "1"),)
 
 
@@ -212,7 +213,7 @@ def test_variables_are_expanded_everywhere() -> None:
     """Given variables in all kinds of values, when it is resolved, then each stands for its value, the cache for itself."""
     service = """
     user: "$$me"
-    working_dir: /work/${STEWARD_INSTANCE}
+    working_dir: /home/${STEWARD_INSTANCE}
     command: [--port, "${STEWARD_PORT}", --models=$STEWARD_MODELS]
     tmpfs: ["/tmp/${STEWARD_INSTANCE}"]
     environment: {HF: "${STEWARD_HF_CACHE}", P: "${STEWARD_PORT}${STEWARD_PORT}"}
@@ -220,7 +221,7 @@ def test_variables_are_expanded_everywhere() -> None:
     """
     estate = f"rig: {{paths: {{models: /m/}}}}\nestate: [{{{ENTRY}}}]"
     spec = resolved(estate, catalogue=with_service(service.strip().replace("\n    ", "\n"))).instances[0].spec
-    assert (spec.user, spec.working_dir, spec.tmpfs) == ("$me", "/work/a", ("/tmp/a",))
+    assert (spec.user, spec.working_dir, spec.tmpfs) == ("$me", "/home/a", ("/tmp/a",))
     assert spec.argv[-3:] == ("--port", "8080", "--models=/m")
     assert dict(spec.env) == {"HF": "/srv/hf", "P": "80808080"}
     assert spec.mounts == (Mount("${STEWARD_ENGINE_CACHE}", "/cache"), Mount("/m/sub", "/m/a", read_only=True))

@@ -33,7 +33,7 @@ FULL = ContainerSpec(
     cap_drop=("NET_RAW",),
     devices=("/dev/fuse",),
     tmpfs=("/tmp",),
-    working_dir="/work",
+    working_dir="/opt",
     extra_hosts=("a:127.0.0.1",),
     security_opt=("no-new-privileges",),
     read_only=True,
@@ -75,10 +75,10 @@ def test_the_hash_of_a_spec_is_the_same_for_ever() -> None:
     A failure here means that every engine of every user would be replaced: change SPEC_VERSION and migrate instead.
     """
     assert SPEC_VERSION == 1
-    assert spec_hash(FULL) == "9c4f319fda23ce6d45e7189527ef9f213ac0d093b19032c76c9d5e7125953f4a"
+    assert spec_hash(FULL) == "82197f8aeae138fd785af845b47479e4909e409e4e7337c4bfe4395084970601"
     assert (
         spec_hash(FULL, {"key": "d1", "hf": "d2"}.__getitem__)
-        == "e567cb7ff280c68ef8e1717763a419b256f308e7003ad915e9b982d9aa68e31d"
+        == "10cb758e12abd4298d7173c336efd62915408ce06cedd1aa0039c0bd0357097b"
     )
 
 
