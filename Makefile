@@ -19,7 +19,7 @@ check: setup
 	.venv/bin/lint-imports --no-cache
 	.venv/bin/mypy
 	$(PY) -m tests.sizes
-	$(PY) -m pytest -q $(FAST)
+	$(PY) -m pytest -q -n 2 --dist loadgroup $(FAST)
 
 # Everything that this machine can run. What is skipped is listed at the end with its reason; parts named in
 # STEWARD_REQUIRE (docker,llamacpp,compose,registry,nvml) fail instead of being skipped.

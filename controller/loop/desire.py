@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Final
 
 from controller.model.moment import Instant
 from controller.model.observed import Container
@@ -12,7 +14,10 @@ from controller.model.resolved import GpuBinding, Resolved
 from controller.model.rig import RigFacts
 from controller.model.snapshot import Snapshot
 from controller.ports import Resolver, Source, Store
-from controller.rollout.acceptance import mass_change
+from controller.rollout.acceptance import mass_change, may_be_half_written
+
+UNFINISHED_S: Final = 4.0
+"""How long a changed revision that looks half-written must stand before it is believed: more than any program takes to save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,9 @@ class Desire:
     source_ok: bool = False
     read_at: Instant | None = None
     _judged: str = ""
+    _has_read: bool = False
+    _since: float = -math.inf
+    """When (monotonic) the newest snapshot was first read; what this process found when it began counts as old."""
     _cache: dict[tuple[object, ...], Resolved | tuple[Problem, ...]] = field(default_factory=dict)
     _bindings: dict[str, GpuBinding] | None = None
 
@@ -48,16 +56,24 @@ class Desire:
     def read(self, now: Instant) -> tuple[Problem, ...]:
         """Read the source; the problems when it could not be read (what was in force stays)."""
         found = self.source.read()
+        began, self._has_read = not self._has_read, True
         if isinstance(found, tuple):
             self.source_ok = False
             self.problems, self._judged = found, ""
             return found
+        if self.snapshot is None or self.snapshot.revision != found.revision:
+            self._since = -math.inf if began else now.mono
         self.source_ok, self.read_at, self.snapshot = True, now, found
         return ()
 
     def has_news(self) -> bool:
         """Whether a revision was read that has not been judged yet."""
         return self.source_ok and self.snapshot is not None and self.snapshot.revision != self._judged
+
+    @property
+    def believed_at(self) -> float:
+        """From when on (monotonic) the newest snapshot is judged even if it looks half-written."""
+        return self._since + UNFINISHED_S
 
     def judge(self, cards: RigFacts, containers: Reading[tuple[Container, ...]], now: Instant) -> Change:
         """Accept or refuse the newest snapshot, once for each revision."""
@@ -67,14 +83,18 @@ class Desire:
         resolved = self._resolve(snapshot, cards)
         if isinstance(resolved, tuple):
             return self._refuse(snapshot, resolved)
-        if self.accepted is None or self.accepted.revision != snapshot.revision:
+        fresh = self.accepted is None or self.accepted.revision != snapshot.revision
+        if fresh:
             if not isinstance(containers, Known):
                 return Change("deferred", snapshot.revision)
             if problem := mass_change(resolved, containers.value):
                 return self._refuse(snapshot, (problem,))
+            if now.mono < self.believed_at and may_be_half_written(resolved, snapshot, containers.value):
+                self.problems = resolved.problems
+                return Change("deferred", snapshot.revision)
             self.store.accept(snapshot, now)
         self.accepted, self._judged, self.problems = snapshot, snapshot.revision, resolved.problems
-        return Change("accepted", snapshot.revision, resolved.problems)
+        return Change("accepted" if fresh else "same", snapshot.revision, resolved.problems)
 
     def _refuse(self, snapshot: Snapshot, problems: tuple[Problem, ...]) -> Change:
         self._judged, self.problems = snapshot.revision, in_report_order(problems)

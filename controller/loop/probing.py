@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -52,13 +53,14 @@ class Prober:
             return None
         interval = self._interval(situation, container)
         now = situation.now.mono
-        due = self._asked.get(container.id, now - interval) + interval
+        asked = self._asked.get(container.id)
+        due = now if asked is None else next_beat(asked, interval)
         if due > now:
             return due
         target = self._target(situation, container, serving, want_completion=track is None or track.ready_at is None)
         if self.workers.submit(LANE + container.id, container.id, partial(self._probe, target)):
             self._asked[container.id] = now
-        return now + interval
+        return next_beat(now, interval)
 
     def _interval(self, situation: Situation, container: Container) -> float:
         track = situation.tracks.get(container.id)
@@ -87,3 +89,11 @@ class Prober:
     def answers(self) -> Mapping[str, Probe]:
         """The latest probe of each running container."""
         return dict(self.latest)
+
+
+def next_beat(after: float, interval: float) -> float:
+    """The next multiple of the interval: engines with the same interval are asked together, which costs one pass, not many.
+
+    A beat that is nearer than half an interval is left out.
+    """
+    return math.ceil((after + interval / 2) / interval) * interval

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.errors import EnvironmentFault
+from controller.errors import StewardError
 from controller.loop.step import Loop, Pass
 from controller.loop.wakeups import WakeupQueue
 from controller.model.status import State, Status, Truth
 from controller.ports import Clock, Recorder
+
+WORKERS_ONLY = frozenset({"worker"})
 
 
 @dataclass(slots=True)
@@ -27,7 +30,7 @@ class Runner:
         trigger = next(iter(sorted(triggers)), "timer")
         try:
             done = self.loop.step(triggers)
-        except EnvironmentFault:
+        except Exception:
             self.recorder.passed(trigger, "failed", self.clock.now().mono - began.mono, began)
             raise
         self.recorder.passed(trigger, "done", self.clock.now().mono - began.mono, began)
@@ -35,21 +38,46 @@ class Runner:
         return done
 
     def until(self, finished: Callable[[Status], bool], stopping: Callable[[], bool]) -> Status | None:
-        """Passes until `finished` holds or `stopping` says so; the last status."""
+        """Passes until `finished` holds or `stopping` says so; the last status.
+
+        A pass that fails is said once and tried again after a growing pause: whatever it was, the engines are better off with a
+        controller that looks again than with none.
+        """
         triggers: frozenset[str] = frozenset({"start"})
         status: Status | None = None
+        failures = 0
         while not stopping():
             try:
                 done = self.once(triggers)
-            except EnvironmentFault as fault:
-                self.loop.speaker.trouble(str(fault))
-                triggers = self.wakeups.wait(self.loop.bounds.backoff_first) | {"relist"}
+            except Exception as error:  # noqa: BLE001 - the boundary of the run loop
+                failures += 1
+                self.loop.speaker.trouble(_sentence(error))
+                triggers = self.wakeups.wait(self._pause(failures)) | {"relist"}
                 continue
-            status = done.status
+            status, failures = done.status, 0
             if finished(status):
                 return status
-            triggers = self.wakeups.wait(done.next_at - self.clock.now().mono)
+            triggers = self._wait(done.next_at)
         return status
+
+    def _pause(self, failures: int) -> float:
+        bounds = self.loop.bounds
+        return float(min(bounds.backoff_cap, bounds.backoff_first * 2 ** min(failures - 1, 30)))
+
+    def _wait(self, until: float) -> frozenset[str]:
+        """The next triggers; jobs that end at almost the same time are taken together, so that they cost one pass."""
+        triggers = self.wakeups.wait(until - self.clock.now().mono)
+        if triggers == WORKERS_ONLY:
+            triggers |= self.wakeups.wait(self.loop.bounds.gather)
+        return triggers
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, StewardError):
+        return str(error)
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
+    return f"internal error, please report it: {type(error).__name__}: {error} ({place})"
 
 
 def is_settled(status: Status, only: frozenset[str] = frozenset()) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from controller.errors import StewardError
 from controller.loop.desire import Change
 from controller.loop.execute import Result
 from controller.model.events import Event
@@ -32,7 +33,11 @@ class Speaker:
     def say(self, kind: str, message: str, *, instance: str = "", cause: str = "", level: str = "info") -> None:
         """One line."""
         event = Event(self.now, kind, message, instance, cause, self.pass_id, level)
-        self.recorder.event(self.store.append(event))
+        try:
+            event = self.store.append(event)
+        except StewardError as error:
+            self.recorder.event(replace(event, kind="JournalFailed", message=str(error), level="error"))
+        self.recorder.event(event)
 
     def starting(self, step: Step) -> None:
         """An effect begins."""
@@ -70,7 +75,7 @@ class Speaker:
         """A pass could not be finished; said once until the text changes."""
         if text != self._trouble:
             self._trouble = text
-            self.say("PassFailed", text, level="error")
+            self.say("PassFailed", f"a pass could not be finished, it is tried again: {text}", level="error")
 
     def verdict(self, verdict: Verdict) -> None:
         """Something was concluded about a container."""
@@ -83,7 +88,8 @@ class Speaker:
         elif verdict.restarts:
             pause = verdict.restarts.next_at - verdict.restarts.exited_at
             text = f"{reason}; start {verdict.restarts.count} again in {pause:.0f} s"
-            self.say("EngineExited", text, instance=verdict.instance, level="warning")
+            cause = failure.reason if failure else ""
+            self.say("EngineExited", text, instance=verdict.instance, cause=cause, level="warning")
 
 
 def _problem_text(problems: list[Problem]) -> str:
@@ -91,4 +97,5 @@ def _problem_text(problems: list[Problem]) -> str:
         return ""
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{first.place}: {first.message}{more}" if first.place else f"{first.message}{more}"
+    place = f"{first.place}: " if first.place else ""
+    return f"{place}{first.message} [{first.rule}]{more}"

@@ -80,7 +80,7 @@ class Loop:
         look = bool(triggers & LOOK_NOW) or now.mono >= self._look_at()
         if look:
             self.cards = self.reconcilers.cards()
-        self._judge(now)
+        look |= self._judge(now)
         resolved = self.desire.in_force(self.cards)
         if not isinstance(resolved, Resolved):
             return self._nothing_in_force(now)
@@ -144,14 +144,15 @@ class Loop:
         self._settle, self._read_at = (None if settled else self._settle), now.mono
         self.speaker.source(self.desire.read(now))
 
-    def _judge(self, now: Instant) -> None:
-        """Accept or refuse what was read, once for each revision."""
+    def _judge(self, now: Instant) -> bool:
+        """Accept or refuse what was read, once for each revision; whether another one is in force, which asks for new looks."""
         if not self.desire.has_news():
-            return
+            return False
         change = self.desire.judge(self.cards, self.reconcilers.containers(), now)
         if change.kind == "accepted":
             self.recall.changed()
         self.speaker.change(change)
+        return change.kind == "accepted"
 
     def _fold(self, situation: Situation) -> Situation:
         fold = advance(situation, self.bounds.restart_reset)
@@ -187,11 +188,15 @@ class Loop:
         status = standing_without(now, self._outside(), cards)
         return Pass(status, now.mono + self.bounds.poll)
 
+    def _believed_at(self, now: Instant) -> float | None:
+        at = self.desire.believed_at
+        return at if self.desire.has_news() and at > now.mono else None
+
     def _next_at(self, plan: Plan, probe_at: float | None, now: Instant) -> float:
         times = [
             now.mono + self.bounds.poll,
             (self._read_at or now.mono) + self.bounds.poll,
             self._look_at(),
-            *[at for at in (plan.look_again_at, probe_at, self._settle) if at is not None],
+            *[at for at in (plan.look_again_at, probe_at, self._settle, self._believed_at(now)) if at is not None],
         ]
         return max(now.mono, min(times))

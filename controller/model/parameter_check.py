@@ -60,6 +60,8 @@ def _integer_hint(value: object) -> str:
         return ""
     if match := _THOUSANDS.fullmatch(value.strip()):
         return f"write the number itself, such as {round(float(match[1]) * 1024 ** (1 + 'km'.index(match[2].lower())))}"
+    if value.isdecimal() and (plain := value.lstrip("0")) != value:
+        return f"write {plain or 0}, without leading zeros"
     return "remove the quotes" if value.isdecimal() else "write digits alone" if _DIGITS.fullmatch(value) else ""
 
 

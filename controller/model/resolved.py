@@ -25,7 +25,9 @@ from controller.model.problem import Place, Problem
 from controller.model.profile import DialectName
 
 LIVE_PREFIXES: Final = ("health.", "drain.", "boot.", "restart.", "rollback.", "gates.")
-LIVE_FIELDS: Final = frozenset({"depends_on", "suspend", "waive", "share", "state", "compose"})
+LIVE_FIELDS: Final = frozenset(
+    {"depends_on", "suspend", "waive", "share", "state", "compose", "engine", "dialect", "model", "spec_hash"}
+)
 """Keys that never restart an engine, as `explain` names them; the names that stand for other values are among them."""
 
 Secretive: TypeAlias = str | SecretRef

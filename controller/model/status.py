@@ -83,6 +83,8 @@ class InstanceStatus:
     age_s: float | None = None
     metrics: EngineMetrics | None = None
     boot_seconds: float | None = None
+    suspended_until: float | None = None
+    """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,7 @@ def _check_secrets(
     used: list[tuple[str, Value | None, Place | None]] = [(f"env.{v.name}", v.value, v.place) for v in env]
     used += [(f"set.{name}", value, set_origins[f"set.{name}"].place) for name, value in parameters.items()]
     for key, value, place in used:
-        if isinstance(value, SecretRef) and not secrets.exists(value.secret):
-            message = f"there is no secret {value.secret}"
+        if isinstance(value, SecretRef) and (message := secrets.trouble(value.secret)):
             hint = f"write its value into the file secrets/{value.secret} of the state folder (mode 0600)"
             report.append(Problem(Severity.ERROR, "secret", message, hint, f"{dotted(source.path)}.{key}", place))
 

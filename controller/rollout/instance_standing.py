@@ -57,6 +57,7 @@ def instance_status(
         restarts=restarts.count if restarts else 0,
         age_s=max(0.0, situation.now.wall - started) if started else None,
         metrics=metrics,
+        suspended_until=instance.live.suspend.until if instance.live.suspend else None,
         boot_seconds=track.ready_at - track.began if track and track.ready_at is not None else None,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from controller.model.problem import Problem, Severity
+from controller.model.problem import Place, Problem, Severity
 
 RULE: Final = "source"
 DESIRED: Final = "desired"
@@ -24,10 +24,11 @@ _KINDS: Final = {"profiles": YAML, "composes": YAML, "overlays": ("",)}
 class Trouble(Exception):
     """The files cannot be had as they are; carries the problem."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
-        """Take a sentence, and what to do."""
+    def __init__(self, message: str, hint: str = "", file: Path | None = None) -> None:
+        """Take a sentence, what to do, and the one file that it is about, if it is one."""
         super().__init__(message)
-        self.problem = Problem(Severity.ERROR, RULE, message, hint)
+        place = Place(printable(file), 1, 1) if file else None
+        self.problem = Problem(Severity.ERROR, RULE, message, hint, place=place)
 
 
 @dataclass(frozen=True, slots=True)

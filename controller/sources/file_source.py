@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from controller.model.problem import Problem
 from controller.model.snapshot import Snapshot, SourceFile, snapshot_of
 from controller.settings import Bounds
 from controller.sources.file_listing import Listing, Trouble, printable
-from controller.sources.stable_read import ATTEMPTS, FileBytes, Stamp, read_stable, stamp_of
+from controller.sources.stable_read import ATTEMPTS, FileBytes, Stamp, link_stamp, read_stable, stamp_of
+from controller.sources.watched_folders import on_the_way
 
 _TOTAL: Final = 16
 """All files together may be this many times the bound of one."""
@@ -46,6 +48,7 @@ class FileSource:
     def _read_once(self) -> list[SourceFile] | None:
         """None when a file changed or came meanwhile; one that went is trouble, for a save in two steps looks the same."""
         listed = self._listing().files()
+        way = _way(listed.values())
         room = self.bounds.estate_file * _TOTAL
         files: list[SourceFile] = []
         stamps: dict[Path, Stamp] = {}
@@ -61,18 +64,25 @@ class FileSource:
         for key, path in listed.items():
             if key not in again:
                 raise _vanished(path)
-        return files if again == listed and all(stamp_of(path) == stamp for path, stamp in stamps.items()) else None
+        same = again == listed and all(stamp_of(path) == stamp for path, stamp in stamps.items())
+        return files if same and _way(listed.values()) == way else None
 
     def _read_file(self, path: Path) -> FileBytes:
         found = read_stable(path, self.bounds.estate_file)
         if isinstance(found, FileBytes):
             return found
-        raise _vanished(path) if found.gone else Trouble(f"{path} cannot be read: {found.reason}", "look at the file")
+        raise _vanished(path) if found.gone else Trouble(f"{path} cannot be read: {found.reason}", found.hint, path)
 
     def _refused(self, error: OSError | ValueError) -> Problem:
         reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else "the path cannot be used"
         where = error.filename if isinstance(error, OSError) and isinstance(error.filename, str) else self.estate
         return Trouble(f"{printable(where)} cannot be read: {reason}", "look at the path and its rights").problem
+
+
+def _way(paths: Iterable[Path]) -> dict[str, Stamp | None]:
+    """Every symlink that leads to one of the files: links that are swapped and swapped back are others than before."""
+    steps = {os.path.join(*step) for path in paths for step in on_the_way(path)}  # noqa: PTH118 - they are texts
+    return {step: link_stamp(step) for step in steps}
 
 
 def _vanished(path: Path) -> Trouble:

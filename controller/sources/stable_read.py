@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,10 @@ from typing import Final
 ATTEMPTS: Final = 3
 """Reads of something that changes meanwhile, before that is reported."""
 _CHUNK: Final = 1 << 20
+_STALE: Final = "another file took its place, but a mount of the file alone shows the old one for ever"
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")
+"""How the kernel writes a space in a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +39,11 @@ class FileBytes:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why there are no bytes; `gone` when there is no such file."""
+    """Why there are no bytes and what to do; `gone` when there is no such file."""
 
     reason: str
     gone: bool = False
+    hint: str = "look at the file"
 
 
 def read_stable(path: Path, limit: int) -> FileBytes | Unreadable:
@@ -57,6 +63,14 @@ def stamp_of(path: Path) -> Stamp | None:
         return None
 
 
+def link_stamp(path: str) -> Stamp | None:
+    """The present stamp of a symlink itself, which each swap makes anew whatever it points to; None where nothing is."""
+    try:
+        return _stamp(os.lstat(path))
+    except (OSError, ValueError):
+        return None
+
+
 def _read_once(path: Path, limit: int) -> FileBytes | Unreadable | None:
     """None when the file changed between the first byte and the last."""
     try:
@@ -69,15 +83,28 @@ def _read_once(path: Path, limit: int) -> FileBytes | Unreadable | None:
         if not stat.S_ISREG(before.st_mode):
             return Unreadable("it is not a regular file")
         if before.st_size > limit:
-            return Unreadable(f"it is larger than {limit / 2**20:.1f} MiB, the most that is read")
+            return Unreadable(f"it is larger than {limit / 2**20:.1f} MiB, the most that is read", hint="split it into several")
         data = _bytes_of(handle, limit + 1)
         after = os.fstat(handle)
+        if after.st_nlink == 0 and _is_stale_mount(path):
+            return Unreadable(_STALE, hint="mount its folder instead of the file")
     except OSError as error:
         return _unreadable(error)
     finally:
         os.close(handle)
     whole = _stamp(before) == _stamp(after) and len(data) == after.st_size
     return FileBytes(data, _stamp(after)) if whole else None
+
+
+def _is_stale_mount(path: Path) -> bool:
+    """Whether the path is a mount of one file that was replaced where it comes from, as careful editors do at each save."""
+    real = os.path.realpath(path)
+    try:
+        lines = _MOUNTS.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    mounts = [[_OCTAL.sub(lambda code: chr(int(code[1], 8)), field) for field in line.split(" ")] for line in lines]
+    return any(mount[4] == real and mount[3].endswith("//deleted") for mount in mounts if len(mount) > 4)
 
 
 def _bytes_of(handle: int, most: int) -> bytes:

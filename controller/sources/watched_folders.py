@@ -42,12 +42,12 @@ def concerns(folders: Mapping[str, Names], path: str) -> bool:
 
 def _entries(paths: Iterable[Path]) -> Iterator[tuple[str, str | None]]:
     for path in paths:
-        yield from _on_the_way(path)
+        yield from on_the_way(path)
         if os.path.isdir(path):  # noqa: PTH112 - never raises
             real = os.path.realpath(path)
             yield real, None
             for name in _links_in(real):
-                yield from _on_the_way(Path(real, name))
+                yield from on_the_way(Path(real, name))
 
 
 def _links_in(folder: str) -> list[str]:
@@ -58,7 +58,7 @@ def _links_in(folder: str) -> list[str]:
         return []
 
 
-def _on_the_way(path: Path) -> Iterator[tuple[str, str]]:
+def on_the_way(path: Path) -> Iterator[tuple[str, str]]:
     """Each symlink on the way to a path as its folder and name; at last the path itself, or the first part that is missing."""
     rest = list(reversed(Path(os.path.abspath(path)).parts))  # noqa: PTH100 - links are followed one by one
     at = Path(rest.pop())

@@ -22,6 +22,7 @@ class ArtifactActor:
         def report(sentence: str) -> None:
             self.progress[reference] = sentence
 
+        report(f"pulling {reference}")
         try:
             image = self.images.pull(reference, report)
         finally:

@@ -19,12 +19,27 @@ def drift_steps(view: View, draft: Draft, instance: ResolvedInstance, container:
     wanted = container.identity.container_name() if container.identity else container.name
     if container.name != wanted:
         step = Step(f"rename:{name}", Action.RENAME, name, Cause("drift", container.name, wanted), name=wanted)
-        holder = view.named(wanted)
-        blocked = f"name {wanted} is held by container {holder.short_id}" if holder else None
-        _correct(view, draft, replace(step, waiting_for=blocked), container)
+        after, blocked = free_name(view, draft, name, wanted)
+        _correct(view, draft, replace(step, after=after, waiting_for=blocked), container)
     if container.restart_policy not in ("no", ""):
         cause = Cause("drift", f"restart policy {container.restart_policy}", "no")
         _correct(view, draft, Step(f"update:{name}", Action.UPDATE, name, cause), container)
+
+
+def free_name(view: View, draft: Draft, instance: str, name: str) -> tuple[tuple[str, ...], str | None]:
+    """What comes before a container can have this name, as step ids, or why it cannot be had.
+
+    A container of ours that holds the name of another one (a hand renamed it, or a replacement was interrupted) gives it back.
+    """
+    holder = view.named(name)
+    if holder is None:
+        return (), None
+    if holder.identity is None or holder.identity.rig != view.situation.resolved.rig.name:
+        return (), f"name {name} is held by a container that is not ours ({holder.short_id})"
+    own = holder.identity.container_name()
+    free = own if view.named(own) is None else f"{own}-{holder.short_id}"
+    step_id, cause = f"rename:{instance}:{holder.short_id}", Cause("leftover", name, free)
+    return (draft.add(Step(step_id, Action.RENAME, instance, cause, target=holder.id, name=free)),), None
 
 
 def _correct(view: View, draft: Draft, step: Step, container: Container) -> None:

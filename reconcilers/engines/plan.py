@@ -12,7 +12,7 @@ from controller.model.plan import Action, Cause, CreateRequest, Step
 from controller.model.resolved import ResolvedInstance
 from reconcilers.draft import Draft
 from reconcilers.engines.cause import spec_cause
-from reconcilers.engines.drift import drift_steps
+from reconcilers.engines.drift import drift_steps, free_name
 from reconcilers.engines.leave import leave, remove_surplus
 from reconcilers.engines.start import start_step
 from reconcilers.view import View, cards_unknown
@@ -70,14 +70,13 @@ def _converge(view: View, draft: Draft, instance: ResolvedInstance, mine: tuple[
 
 def _create(view: View, draft: Draft, instance: ResolvedInstance, others: tuple[Container, ...], pull: str | None) -> str:
     request = create_request(view, instance)
-    holder = view.named(request.name)
-    waiting = f"name {request.name} is held by a container that is not ours ({holder.short_id})" if holder else None
+    freed, waiting = free_name(view, draft, instance.name, request.name)
     step = Step(
         id=f"create:{instance.name}",
         action=Action.CREATE,
         instance=instance.name,
         cause=spec_cause(view, instance, others),
-        after=(pull,) if pull else (),
+        after=(*((pull,) if pull else ()), *freed),
         waiting_for=waiting,
         spec_hash=instance.spec_hash,
         create=request,

@@ -102,10 +102,14 @@ class MemoryRig:
         self._triggers = frozenset({"start"})
         self.loop = self._loop()
 
+    def world(self) -> World:
+        """The ports of this world."""
+        engine = self.engine
+        return World(engine, engine, engine, engine, self.gpus, self.host, NoSecrets())
+
     def _loop(self) -> Loop:
         bounds, workers, secrets = Bounds(), MemoryWorkers(), NoSecrets()
-        engine = self.engine
-        reconcilers = RigReconcilers(World(engine, engine, engine, engine, self.gpus, self.host, secrets), bounds)
+        reconcilers = RigReconcilers(self.world(), bounds)
         desire = Desire(self.source, FileResolver(SETTINGS, secrets), self.store)
         desire.load()
         self.store.close_open_intents(self.clock.now())
@@ -117,7 +121,7 @@ class MemoryRig:
             desire=desire,
             recall=Recall(self.store, bounds),
             executor=Executor(self.store, workers, reconcilers),
-            prober=Prober(MemoryProbe(engine), workers, secrets, self.clock, bounds),
+            prober=Prober(MemoryProbe(self.engine), workers, secrets, self.clock, bounds),
             speaker=Speaker(self.store, self.recorder),
             commands=CommandQueue(WakeupQueue(), bounds.command_queue, 1.0),
             bounds=bounds,
@@ -153,9 +157,14 @@ class MemoryRig:
         """The controller is killed and another one starts over the same world."""
         return MemoryRig(self.source.text, store=self.store if keep_store else None, world=self)
 
+    def seen(self) -> list[Container]:
+        """Every container as it really is, whatever the engine answers."""
+        self.engine.cells.settle()
+        return [cell.seen for cell in self.engine.cells.by_id.values()]
+
     def containers(self, instance: str) -> list[Container]:
         """The instance's containers, oldest first."""
-        mine = [c for c in self.engine.list() if c.identity and c.identity.instance == instance]
+        mine = [c for c in self.seen() if c.identity and c.identity.instance == instance]
         return sorted(mine, key=lambda c: c.identity.generation if c.identity else 0)
 
     def running(self, instance: str) -> list[Container]:

@@ -133,7 +133,11 @@ def test_git_21_killed_holder_leaves_no_lock(path: Path) -> None:
             assert path.read_text() == f"{os.getpid()}\n"
 
 
-@pytest.mark.parametrize("content", [f"{os.getpid()}\n", "1\n", "4194303\n", "", "no pid\n", "\udcff" * 100])
+@pytest.mark.parametrize(
+    "content",
+    [f"{os.getpid()}\n", "1\n", "4194303\n", "", "no pid\n", "\udcff" * 100],
+    ids=["own", "init", "dead", "empty", "words", "bytes"],
+)
 def test_git_21_text_in_the_file_is_never_believed(path: Path, content: str) -> None:
     """git-21: a pid that is dead, alive again as another program, or nonsense keeps nobody out."""
     path.parent.mkdir(parents=True)

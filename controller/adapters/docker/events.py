@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from controller.adapters.docker.wire import Silence, Wire, documents
+from controller.model.identity import LABEL_INSTANCE
 from controller.model.observed import HandSignal
 
 WAKING: Final = ("create", "start", "die", "stop", "kill", "oom", "destroy", "rename", "pause", "unpause", "update")
-"""Chosen at the engine, because the execs of other containers' health checks flood the stream."""
+"""Chosen at the engine, for containers with our labels only: health checks and restarts of others flood the stream."""
 _SIGNS: Final = ("kill", "stop", "die", "start")
 _ENDING_SIGNALS: Final = frozenset({"2", "3", "6", "9", "15", "SIGINT", "SIGQUIT", "SIGABRT", "SIGKILL", "SIGTERM"})
 _OTHER_SIGNAL_S: Final = 10.0
@@ -50,7 +51,7 @@ class DockerEvents:
 
     def _listen(self, wake: Callable[[str], None], stopping: Callable[[], bool], since: str) -> tuple[str, bool]:
         """One connection; the moment after its last event, and whether it ended by silence."""
-        params = {"filters": json.dumps({"type": ["container"], "event": list(WAKING)})}
+        params = {"filters": json.dumps({"type": ["container"], "event": list(WAKING), "label": [LABEL_INSTANCE]})}
         if since:
             params["since"] = since
         try:
