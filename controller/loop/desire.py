@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from controller.model.moment import Instant
 from controller.model.observed import Container
-from controller.model.problem import Problem, in_report_order
+from controller.model.problem import Problem, Severity, in_report_order
 from controller.model.reading import Known, Reading
 from controller.model.resolved import GpuBinding, Resolved
 from controller.model.rig import RigFacts
@@ -29,6 +30,10 @@ class Change:
     problems: tuple[Problem, ...] = ()
 
 
+def _nobody_else(rig: str) -> str:  # noqa: ARG001 - the shape of `refusal`
+    return ""
+
+
 @dataclass(slots=True)
 class Desire:
     """Reads the source, resolves it, and decides what is in force."""
@@ -36,6 +41,8 @@ class Desire:
     source: Source
     resolver: Resolver
     store: Store
+    refusal: Callable[[str], str] = _nobody_else
+    """Makes this process the writer of a rig name, or says why it cannot be; nothing of such a rig is ever in force."""
     snapshot: Snapshot | None = None
     """The newest snapshot that was read, accepted or not."""
     accepted: Snapshot | None = None
@@ -83,6 +90,9 @@ class Desire:
         resolved = self._resolve(snapshot, cards)
         if isinstance(resolved, tuple):
             return self._refuse(snapshot, resolved)
+        if reason := self.refusal(resolved.rig.name):
+            hint = "choose another rig.name, or stop the other Steward and save this file again"
+            return self._refuse(snapshot, (Problem(Severity.ERROR, "rig-name", f"rig {resolved.rig.name}: {reason}", hint),))
         fresh = self.accepted is None or self.accepted.revision != snapshot.revision
         if fresh:
             if not isinstance(containers, Known):
@@ -101,11 +111,13 @@ class Desire:
         return Change("refused", snapshot.revision, self.problems)
 
     def in_force(self, cards: RigFacts) -> Resolved | tuple[Problem, ...] | None:
-        """The accepted revision, resolved with the present cards; None when there is none yet."""
+        """The accepted revision, resolved with the present cards; None when there is none yet, or another process keeps it."""
         if self.accepted is None:
             return None
         resolved = self._resolve(self.accepted, cards)
         if isinstance(resolved, Resolved):
+            if self.refusal(resolved.rig.name):
+                return None
             self._keep_bindings(resolved)
         return resolved
 

@@ -187,6 +187,8 @@ class ResolvedRig:
     formerly: tuple[str, ...] = ()
     paths: Paths = Paths()
     power_limit_w: Mapping[str, int] = field(default_factory=dict, hash=False)
+    drain: Drain = Drain()
+    """How an instance that left the estate is emptied: the estate's defaults."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
 
 from controller.model.fields import SecretRef
-from controller.model.identity import (
-    LABEL_GPUS,
-    LABEL_INSTANCE,
-    LABEL_RIG,
-    LABEL_SPEC_HASH,
-    LABEL_SPEC_HASH_PLAIN,
-    LABEL_SPEC_VERSION,
-    SPEC_VERSION,
-)
 from controller.model.resolved import ContainerSpec, Mount, ResolvedInstance, ResolvedRig, Secretive
 from controller.resolve.variables import ENGINE_CACHE
 
@@ -29,7 +19,10 @@ _WIDE: Final = 10_000
 
 
 def render(instance: ResolvedInstance, rig: ResolvedRig) -> str:
-    """The document; the same instance always gives the same text, and a secret is a `${NAME}` for the reader to fill in."""
+    """The document; the same instance always gives the same text, and a secret is a `${NAME}` for the reader to fill in.
+
+    It carries none of Steward's labels: what a person starts from it is that person's, and Steward leaves it alone.
+    """
     service = {key: value for key, value in _service(instance, rig).items() if value not in (None, [], {}, False)}
     document: dict[str, Any] = {"name": instance.name, "services": {"engine": service}}
     if instance.spec.networks:
@@ -49,7 +42,6 @@ def _service(instance: ResolvedInstance, rig: ResolvedRig) -> dict[str, Any]:
         "networks": ["default", *spec.networks] if spec.networks else None,
         "init": True,
         "restart": "no",
-        "labels": _labels(instance, rig),
         "deploy": _devices(instance),
         **_limits(spec),
     }
@@ -95,17 +87,6 @@ def _volume(mount: Mount, spec: ContainerSpec, rig: ResolvedRig) -> dict[str, An
 
 def _port(spec: ContainerSpec) -> dict[str, Any]:
     return {"target": spec.container_port, "published": str(spec.port), "host_ip": spec.bind, "protocol": "tcp"}
-
-
-def _labels(instance: ResolvedInstance, rig: ResolvedRig) -> Mapping[str, str]:
-    return {
-        LABEL_RIG: rig.name,
-        LABEL_INSTANCE: instance.name,
-        LABEL_SPEC_HASH: instance.spec_hash,
-        LABEL_SPEC_HASH_PLAIN: instance.spec_hash_plain,
-        LABEL_SPEC_VERSION: str(SPEC_VERSION),
-        LABEL_GPUS: ",".join(instance.spec.gpus),
-    }
 
 
 def _devices(instance: ResolvedInstance) -> dict[str, Any] | None:

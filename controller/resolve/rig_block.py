@@ -28,6 +28,7 @@ def resolved_rig(estate: Estate, *, simulated: bool, report: list[Problem]) -> R
         formerly=rig.formerly,
         paths=rig.paths,
         power_limit_w=dict(rig.power_limit_w),
+        drain=estate.defaults.drain,
     )
 
 

@@ -51,7 +51,6 @@ MANNERS = {
             "vLLM API server version 0.33.0",
             "Loading safetensors checkpoint shards: 100% Completed | 4/4",
             "Model loading took 1.0 GiB memory and 1.00 seconds",
-            "torch.compile took 1.00 s in total",
             "Available KV cache memory: 1.0 GiB",
             "GPU KV cache size: {pool:,} tokens, Maximum concurrency for {context:,} tokens per request: {slots}.00x",
             "Graph capturing finished in 1 secs, took 0.10 GiB",
@@ -289,7 +288,8 @@ class Server(ThreadingTCPServer):
         try:
             step()
         except OSError as error:
-            leave(1, f"[Errno {error.errno}] {error.strerror}: could not bind {self.server_address}")
+            where = f"{self.engine.config.host}:{self.engine.config.port}"
+            leave(1, f"[Errno {error.errno}] {error.strerror}: could not bind {where}")
 
     def listen(self) -> None:
         """Begin to listen and to answer."""
@@ -475,11 +475,11 @@ def _scripted(parser: argparse.ArgumentParser, text: str) -> dict[str, object]:
     return scripted
 
 
-def _truth(text: str) -> bool:
+def true_or_false(text: str) -> bool:
     return ("0", "false", "1", "true").index(text.lower()) > 1
 
 
-TYPES: dict[str, Callable[[str], object]] = {"float": float, "int": int, "str": str, "bool": _truth}
+TYPES: dict[str, Callable[[str], object]] = {"float": float, "int": int, "str": str, "bool": true_or_false}
 
 
 def main() -> NoReturn:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from controller.model.observed import EngineMetrics
 from controller.model.status import Condition, InstanceStatus, State, Status
 from observability.cards import known, memory_used
 from observability.text.cells import UNKNOWN, Cell, Color, clean, cut, paint, table, wrapped
@@ -31,10 +34,16 @@ def _rig_lines(status: Status, width: int, *, color: bool, verbose: bool) -> lis
     lines += [
         _condition_line(condition, width, "", color=color)
         for condition in status.conditions
-        if verbose or not is_fine(condition)
+        if verbose or not (is_fine(condition) or _concerns_nobody(condition, status))
     ]
     lines += [cut(f"note: {clean(note)}", width) for note in status.plan.notes]
     return lines
+
+
+def _concerns_nobody(condition: Condition, status: Status) -> bool:
+    """Cards that cannot be read are no news on a machine whose instances run without any."""
+    waits = any("cards not readable" in (step.waiting_for or "") for step in status.plan.steps)
+    return condition.type == "GpusReadable" and not waits and not any(instance.gpus for instance in status.instances)
 
 
 def _headline(status: Status) -> str:
@@ -101,9 +110,23 @@ def _details(instance: InstanceStatus, status: Status, width: int, *, color: boo
         lines.append(paint(cut(f"  why: {reason}", width), Color.WARN, on=color))
     if verbose:
         facts = [clean(text) for text in (instance.base_url, instance.compose, instance.model) if text]
-        lines += [cut(f"  {'  '.join(facts)}", width)] if facts else []
+        figures = _figures(instance.metrics)
+        lines += [cut(f"  {text}", width) for text in ("  ".join(facts), figures) if text]
         lines += [_condition_line(condition, width, "  ", color=color) for condition in instance.conditions]
     return lines
+
+
+def _figures(metrics: EngineMetrics | None) -> str:
+    """What the engine itself has counted since its start; a figure that it does not export is left out."""
+    if metrics is None:
+        return ""
+    counted = (
+        (metrics.generation_tokens, "tokens generated"),
+        (metrics.prompt_tokens, "tokens read"),
+        (metrics.running, "requests running"),
+        (metrics.waiting, "requests waiting"),
+    )
+    return ", ".join(f"{words}: {value:.0f}" for value, words in counted if value is not None and math.isfinite(value))
 
 
 def _card_rows(status: Status) -> list[list[Cell]]:

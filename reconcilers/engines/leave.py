@@ -110,7 +110,7 @@ def prune_orphan(view: View, draft: Draft, name: str) -> None:
     """Drain, stop and remove the containers of an instance that is no longer desired."""
     cause = Cause("instance", "desired", "removed")
     for container in view.of(name):
-        stop = leave(view, draft, container, cause, Drain()) if container.running else None
+        stop = leave(view, draft, container, cause, view.situation.resolved.rig.drain) if container.running else None
         if container.state is not ContainerState.REMOVING:
             draft.add(_removal(container, Action.PRUNE, cause, (stop,) if stop else ()))
 

@@ -15,7 +15,7 @@ bridge=stw-$engine_id
 
 PATH=$PATH:/usr/sbin:/sbin
 export DOCKER_CONFIG=$engine_dir/docker-config  # no context, credential helper or plugin of the user's
-export DOCKER_BUILDKIT=0                         # Debian's docker.io has no buildx
+export DOCKER_BUILDKIT=0                         # Debian's Docker has no buildx
 docker_cli=/usr/bin/docker                       # Debian's own fits its dockerd; a newer one may refuse the old API
 [ -x "$docker_cli" ] || docker_cli=docker
 

@@ -8,6 +8,7 @@ table="
 engine /usr/sbin/dockerd docker.io
 engine /usr/sbin/ip|/sbin/ip|/bin/ip|/usr/bin/ip iproute2
 engine /etc/ssl/certs/ca-certificates.crt ca-certificates
+engine /usr/bin/docker-registry docker-registry
 nvml /usr/bin/gcc gcc
 nvml /usr/include/stdio.h libc6-dev
 "

@@ -2,14 +2,15 @@
 # Starts the private Docker engine of the tests, with its images, and prints the DOCKER_HOST that reaches it.
 #
 # It is separate from any other engine of the machine: own data, own socket, own bridge, no packet forwarding; ports are
-# published by docker-proxy. It leaves iptables alone, but for one rule where another Docker drops what it does not know. In its PATH stands a hook of the name that dockerd looks for before it
-# registers its nvidia driver, so that GPU device requests start here without a GPU. A second call finds it running.
+# published by docker-proxy. It leaves iptables alone, but for one rule where another Docker drops what it does not know.
+# In its PATH stands a hook of the name that dockerd looks for before it registers its nvidia driver, so that GPU device
+# requests start here without a GPU. A second call finds it running.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 become_root "$@"
 
 create_bridge() {
-    local number try
+    local number try prefix
     [ -z "$(subnet_prefix)" ] || return 0
     ip link show dev "$bridge" >/dev/null 2>&1 || ip link add name "$bridge" type bridge || die "cannot create a network bridge"
     number=$((16#$engine_id % 50))
@@ -89,9 +90,7 @@ start() {
 
 exec 9>"$engine_dir/lock"
 flock -w 600 9 || die "another start of this engine is still going on"
-if ! engine_answers 10; then
-    "$here/packages.sh" engine 9>&-
-    start
-fi
+"$here/packages.sh" engine 9>&-
+engine_answers 10 || start
 DOCKER_HOST=unix://$socket "$here/images.sh" 9>&- 1>&2
 echo "unix://$socket"

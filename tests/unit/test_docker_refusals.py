@@ -55,7 +55,7 @@ RUNC = "failed to create shim task: OCI runtime create failed: runc create faile
         (500, RUNC + "error during container init: error setting rlimit type 7: operation not permitted: unknown", SpecFault),
         (500, "unable to find user nosuch: no matching entries in passwd file", SpecFault),
         (500, 'error gathering device information while adding custom device "/dev/nope": no such file', SpecFault),
-        (400, 'invalid mount config for type "bind": bind source path does not exist: /srv/models', SpecFault),
+        (400, 'invalid mount config for type "bind": bind source path does not exist: /srv/models', EnvironmentFault),
         (400, 'invalid CapAdd: unknown capability: "CAP_NOPE"', SpecFault),
         (500, "driver failed to remove root filesystem: device or resource busy", EnvironmentFault),
     ],

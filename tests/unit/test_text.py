@@ -65,6 +65,7 @@ ConfigAccepted True (Accepted)
 NAME  READY  STATE  GPUS  PORT  REV        TPS  VRAM    RESTARTS  AGE
 chat  yes    Ready  0     8010  3f2a1b2c  41.2  21.0/-         2  3h20m
   http://127.0.0.1:8010/v1  vllm/generic  qwen
+  tokens generated: 1000, tokens read: 50, requests running: 1, requests waiting: 0
   Ready True (Serving)
   Synced True (AsResolved)
 

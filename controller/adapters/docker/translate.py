@@ -39,6 +39,8 @@ _BY_SENTENCE: Final[tuple[tuple[type[StewardError], tuple[str, ...]], ...]] = (
     ),
     # an address of a LAN or VPN that is not up yet
     (EnvironmentFault, ("cannot assign requested address",)),
+    # a folder that a person has yet to make, or a disk that is not mounted yet
+    (EnvironmentFault, ("bind source path does not exist",)),
 )
 _SPEC_SENTENCES: Final = (
     "oci runtime create failed",
