@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,7 +26,16 @@ def followed(rig: Rig) -> Iterator[list[str]]:
 
     thread = threading.Thread(target=follow, daemon=True)
     thread.start()
-    stop.wait(0.3)  # a stream that is not open yet tells nothing, which the relist makes good
+    probe, knocks = rig.create("knock"), itertools.count()
+
+    def knock() -> list[str]:
+        """A stream that is not open yet tells nothing, so somebody makes noise until it does."""
+        rig.hand.rename(probe, f"knock-{uuid.uuid4().hex[:8]}-{next(knocks)}")
+        stop.wait(0.1)
+        return woken
+
+    eventually(knock)
+    woken.clear()
     try:
         yield woken
     finally:
