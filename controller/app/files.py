@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from controller.errors import EstateInvalid, UsageError
 from controller.model.problem import Problem, in_report_order
+from controller.model.reading import Unknown
 from controller.model.resolved import GpuBinding, Resolved
 from controller.model.rig import RigFacts
 from controller.model.snapshot import Snapshot, snapshot_of
@@ -84,3 +85,12 @@ def read_resolved(settings: Settings, resolver: FileResolver, bindings: Mapping[
     if not isinstance(resolved, Resolved):
         raise EstateInvalid(resolved)
     return resolved
+
+
+def without_cards(settings: Settings, snapshot: Snapshot | None = None) -> Resolved | None:
+    """A revision (default: the estate on disk) without asking for cards or secrets; None while it is refused."""
+    found = source_of(settings).read() if snapshot is None else snapshot
+    if not isinstance(found, Snapshot):
+        return None
+    resolved = FileResolver(settings).resolve(found, RigFacts(Unknown("not asked for")), {})
+    return resolved if isinstance(resolved, Resolved) else None

@@ -8,9 +8,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from controller.adapters.thread_workers import ThreadWorkers
-from controller.app.files import FileResolver, source_of
-from controller.app.world import Real, real, state_folder
-from controller.errors import EngineUnreachable, LockHeld
+from controller.app.claims import Claims
+from controller.app.files import FileResolver, source_of, without_cards
+from controller.app.world import Real, reading, real, state_folder
+from controller.errors import EngineUnreachable, StoreDamaged
 from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
@@ -22,15 +23,14 @@ from controller.loop.say import Speaker
 from controller.loop.step import Loop
 from controller.loop.wakeups import WakeupQueue
 from controller.model.identity import DEFAULT_RIG
-from controller.model.reading import Unknown
+from controller.model.observed import ContainerState
 from controller.model.resolved import Resolved
-from controller.model.rig import RigFacts
+from controller.model.status import Status
+from controller.ports import Recorder
 from controller.settings import Settings
 from controller.sources.watcher import FileWatcher
-from controller.store.lock import writer_lock
 from controller.store.sqlite import SqliteStore
 from observability.board import Board
-from observability.journal import JsonLog
 from observability.metrics import Metrics
 from observability.recorders import Recorders
 from observability.server import Server
@@ -60,40 +60,63 @@ class Controller:
         self.stopping.set()
         self.wakeups.wake("stop")
 
+    def has_asked(self, status: Status) -> bool:
+        """Whether every running engine of this status has been asked how it is since this controller began."""
+        observed = self.runner.loop.observed
+        ours = observed.ours(status.rig) if observed else ()
+        running = {container.id for container in ours if container.state is ContainerState.RUNNING}
+        return running.intersection(i.engine_id for i in status.instances) <= self.runner.loop.prober.latest.keys()
+
+    def is_acting(self) -> bool:
+        """Whether an action is under way."""
+        return bool(self.runner.loop.executor.in_flight())
+
 
 @contextmanager
-def controller_of(settings: Settings, only: frozenset[str] = frozenset(), *, log: bool) -> Iterator[Controller]:
-    """Take the lock and build the controller; raises LockHeld or EngineUnreachable. `log`: journal lines on stderr."""
+def controller_of(settings: Settings, narrator: Recorder, only: frozenset[str] = frozenset()) -> Iterator[Controller]:
+    """Take the lock and build the controller, whose journal `narrator` tells; raises LockHeld or EngineUnreachable."""
     with ExitStack() as stack:
         parts = real(settings)
         state_folder(settings)
-        lock = writer_lock(settings, parts.engine.engine_id(), rig_name_of(settings))
-        lock.acquire()
-        stack.callback(lock.release)
+        claims = Claims(settings, parts.engine.engine_id())
+        claims.take(rig_name_of(settings))
+        stack.callback(claims.release)
         store = SqliteStore(settings.store, settings.bounds)
         stack.callback(store.close)
-        yield _assemble(settings, parts, store, only, stack, log=log)
+        yield _assemble(settings, parts, store, claims, only, stack, narrator)
 
 
 def rig_name_of(settings: Settings) -> str:
-    """The rig's name in the estate as it is now; the default while the estate cannot be read."""
-    found = source_of(settings).read()
-    if isinstance(found, tuple):
-        return DEFAULT_RIG
-    resolved = FileResolver(settings).resolve(found, RigFacts(Unknown("not asked for")), {})
-    return resolved.rig.name if isinstance(resolved, Resolved) else DEFAULT_RIG
+    """The rig's name in the estate as it is now; while that is refused, in the last accepted revision; else the default."""
+    resolved = without_cards(settings) or _accepted(settings)
+    return resolved.rig.name if resolved else DEFAULT_RIG
+
+
+def _accepted(settings: Settings) -> Resolved | None:
+    try:
+        with reading(settings) as store:
+            accepted = store.accepted() if store else None
+    except StoreDamaged:  # the writer sets such a store aside
+        return None
+    return without_cards(settings, accepted) if accepted else None
 
 
 def _assemble(
-    settings: Settings, parts: Real, store: SqliteStore, only: frozenset[str], stack: ExitStack, *, log: bool
+    settings: Settings,
+    parts: Real,
+    store: SqliteStore,
+    claims: Claims,
+    only: frozenset[str],
+    stack: ExitStack,
+    narrator: Recorder,
 ) -> Controller:
     bounds, wakeups = settings.bounds, WakeupQueue()
     workers = ThreadWorkers(bounds.workers, wakeups.wake)
     stack.callback(workers.close, bounds.shutdown)
     board, metrics = Board(), Metrics()
-    recorder = Recorders((metrics, board, *([JsonLog()] if log else [])))
+    recorder = Recorders((metrics, board, narrator))
     reconcilers = RigReconcilers(parts.world, bounds)
-    desire = Desire(source_of(settings), FileResolver(settings, parts.secrets), store)
+    desire = Desire(source_of(settings), FileResolver(settings, parts.secrets), store, claims.refusal)
     desire.load()
     commands = CommandQueue(wakeups, bounds.command_queue, COMMAND_ANSWER_S)
     loop = Loop(
@@ -134,18 +157,20 @@ def serving(controller: Controller) -> Iterator[Server]:
         yield server
 
 
-def wait_for_engine(settings: Settings, stopping: Callable[[], bool], say: Callable[[str], None]) -> None:
-    """Return once the Docker engine answers; it is asked again with a growing pause until `stopping`."""
-    pause, gate = settings.bounds.backoff_first, threading.Event()
-    while not stopping():
+def wait_for_engine(settings: Settings, ending: threading.Event, say: Callable[[str], None]) -> None:
+    """Return once the Docker engine answers; it is asked again with a growing pause until `ending` is set."""
+    pause, said = settings.bounds.backoff_first, ""
+    while not ending.is_set():
         try:
             real(settings).engine.engine_id()
         except EngineUnreachable as fault:
-            say(f"waiting for the Docker engine: {fault}")
-            gate.wait(pause)
+            if str(fault) != said:
+                said = str(fault)
+                say(f"waiting for the Docker engine: {said}")
+            ending.wait(pause)
             pause = min(settings.bounds.backoff_cap, pause * 2)
         else:
             return
 
 
-__all__ = ["Controller", "LockHeld", "controller_of", "serving", "wait_for_engine"]
+__all__ = ["Controller", "controller_of", "rig_name_of", "serving", "wait_for_engine"]

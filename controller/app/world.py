@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +13,11 @@ from controller.adapters.kernel_clock import KernelClock
 from controller.adapters.linux_host import LinuxHost
 from controller.adapters.nvml_gpus import NvmlGpus
 from controller.app.files import is_simulated
-from controller.errors import UsageError
+from controller.errors import EnvironmentFault, NotFound, UsageError
 from controller.settings import Settings
+from controller.store.reading import SqliteReader
 from controller.store.secrets import FileSecrets
+from controller.store.sqlite import SqliteStore
 from reconcilers.rig import World
 
 
@@ -50,3 +54,23 @@ def state_folder(settings: Settings) -> Path:
             f"the state folder {settings.state} cannot be made ({error.strerror}); choose one with --state"
         ) from error
     return settings.state
+
+
+@contextmanager
+def reading(settings: Settings) -> Iterator[SqliteReader | None]:
+    """The store beside its writer, None while there is none; raises EnvironmentFault where this user may not read it."""
+    store = _reader(settings)
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _reader(settings: Settings) -> SqliteReader | None:
+    try:
+        return SqliteStore.open_readonly(settings.store)
+    except NotFound:
+        return None
+    except OSError as error:
+        raise EnvironmentFault(f"the state folder {settings.state} cannot be read: {error.strerror}") from error

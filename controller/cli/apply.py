@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from controller.cli.arguments import pause
 from controller.cli.naming import check_names, name_list
-from controller.cli.output import has_color, print_text, width
 from controller.cli.talk import client_of, command_of, taken
-from controller.cli.times import duration
-from controller.errors import StewardError
 from controller.model.events import Verb
-from controller.model.status import Status
 from controller.settings import Settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Its own arguments."""
     parser.add_argument("--only", metavar="A,B", help="act on these instances only")
-    parser.add_argument("--timeout", type=duration, default=3600.0, metavar="10m", help="give up after this (default: 1h)")
+    parser.add_argument("--timeout", type=pause, default=3600.0, metavar="10m", help="give up after this (default: 1h)")
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
@@ -25,31 +22,22 @@ def run(options: argparse.Namespace, settings: Settings) -> int:
     from controller.app.files import FileResolver, read_resolved
 
     resolved = read_resolved(settings, FileResolver(settings), {})
-    only = name_list(options.only)
-    check_names(only, [instance.name for instance in resolved.instances])
+    only = frozenset(name_list(options.only))
+    check_names(sorted(only), [instance.name for instance in resolved.instances])
     client = client_of(settings)
     if client is None:
-        return _converge(settings, frozenset(only), options.timeout)
-    from controller.cli.follow import follow_until_converged
+        return _converge(settings, only, options.timeout)
+    from controller.cli.follow import Follower
 
+    follower = Follower(client, resolved.revision, only)
     taken(client.command(command_of(Verb.SYNC)))
-    return follow_until_converged(client, resolved.revision, frozenset(only), options.timeout)
+    return follower.until_converged(options.timeout)
 
 
 def _converge(settings: Settings, only: frozenset[str], timeout_s: float) -> int:
-    from observability.text import status_text
-
     from controller.app.live import controller_of
-    from controller.loop.run import is_settled, is_stuck
+    from controller.cli.converging import Convergence, Goal
+    from controller.cli.narrator import Narrator
 
-    with controller_of(settings, only, log=True) as controller:
-        ends = controller.real.clock.now().mono + timeout_s
-
-        def done(status: Status) -> bool:
-            return is_settled(status, only) or is_stuck(status)
-
-        status = controller.runner.until(done, lambda: controller.real.clock.now().mono >= ends)
-    if status is None:
-        raise StewardError("nothing could be read in time")
-    print_text(status_text(status, width=width(), color=has_color(), verbose=False))
-    return 0 if is_settled(status, only) else 1
+    with controller_of(settings, Narrator(), only) as controller:
+        return Convergence(controller, Goal.FILES, only, controller.real.clock.now().mono + timeout_s).run()

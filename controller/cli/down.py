@@ -6,7 +6,7 @@ import argparse
 
 from controller.cli.naming import name_list
 from controller.cli.talk import command_of
-from controller.cli.tell import tell
+from controller.cli.tell import carry
 from controller.model.events import Verb
 from controller.settings import Settings
 
@@ -19,4 +19,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
     """Take down."""
-    return tell(command_of(Verb.DOWN, name_list(options.only), reason=options.reason), settings)
+    return carry(command_of(Verb.DOWN, name_list(options.only), reason=options.reason), settings)

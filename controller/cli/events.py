@@ -4,50 +4,55 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable
+from typing import Final
 
-from controller.cli.output import add_output, print_json, print_text
+from controller.cli.arguments import line_count
+from controller.cli.output import add_output, print_json_line, print_text, tell
 from controller.errors import NotFound
 from controller.model.events import Event
 from controller.settings import Settings
 
-FOLLOW_S = 0.5
+FOLLOW_S: Final = 0.5
+AT_ONCE: Final = 500
+"""Lines that one look takes while following."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Its own arguments."""
     add_output(parser)
-    parser.add_argument("--tail", type=int, default=50, metavar="N", help="how many lines (default: 50)")
+    parser.add_argument("--tail", type=line_count, default=50, metavar="N", help="how many lines (default: 50)")
     parser.add_argument("--follow", "-f", action="store_true", help="go on printing what comes")
     parser.add_argument("--instance", metavar="NAME", help="only lines of this instance")
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the journal."""
-    from controller.store.sqlite import SqliteStore
+    """Print the journal; under `--output json` one document a line."""
+    from controller.app.world import reading
 
-    if not settings.store.exists():
-        raise NotFound(f"there is no journal yet in {settings.state}; `steward run` or `steward apply` begins one")
-    store = SqliteStore.open_readonly(settings.store)
-    try:
-        events = store.events(-1, options.tail)
-        _print(events, options)
+    with reading(settings) as store:
+        if store is None:
+            raise NotFound(f"there is no journal yet in {settings.state}; `steward run` or `steward apply` begins one")
+        newest = store.events(-1, settings.bounds.journal_rows if options.instance else options.tail)
+        found = [event for event in newest if options.instance in (None, event.instance)][-options.tail :]
+        _print(found, options.output)
+        if not found and options.instance:
+            tell(f"steward: the journal has no line about {options.instance}")
+        last = newest[-1].sequence if newest else 0
         while options.follow:
             time.sleep(FOLLOW_S)
-            last = events[-1].sequence if events else 0
-            events = store.events(last, 500) or events[-1:]
-            _print([event for event in events if event.sequence > last], options)
-    finally:
-        store.close()
+            newest = store.events(last, AT_ONCE)
+            last = newest[-1].sequence if newest else last
+            _print((event for event in newest if options.instance in (None, event.instance)), options.output)
     return 0
 
 
-def _print(events: tuple[Event, ...] | list[Event], options: argparse.Namespace) -> None:
+def _print(events: Iterable[Event], output: str) -> None:
     from observability.documents import event_document
     from observability.text import events_text
 
-    wanted = tuple(e for e in events if not options.instance or e.instance == options.instance)
-    if options.output == "json":
-        for event in wanted:
-            print_json(event_document(event))
-    elif wanted:
-        print_text(events_text(wanted))
+    if output == "text":
+        print_text(events_text(events))
+    else:
+        for event in events:
+            print_json_line(event_document(event))

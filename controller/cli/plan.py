@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from controller.cli.naming import check_names, name_list
 from controller.cli.output import add_output, print_json, print_text
+from controller.errors import EngineUnreachable
+from controller.model.reading import Unknown
 from controller.settings import Settings
 
 
@@ -18,16 +20,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the plan."""
+    """Print the plan; raises EngineUnreachable where nothing can be planned."""
+    from controller.app.peek import look
     from observability.documents import plan_document
     from observability.text import plan_text
 
-    from controller.app.peek import look
-
     seen = look(settings)
     only, plan = name_list(options.only), seen.plan
+    check_names(only, [instance.name for instance in seen.resolved.instances])
+    if isinstance(seen.observed.containers, Unknown):
+        raise EngineUnreachable(seen.observed.containers.reason)
     if only:
-        check_names(only, [instance.name for instance in seen.resolved.instances])
         plan = replace(plan, steps=tuple(step for step in plan.steps if step.instance in only))
     if options.output == "json":
         print_json(plan_document(plan))

@@ -6,9 +6,14 @@ import argparse
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from controller.settings import Settings
+
+if TYPE_CHECKING:
+    from controller.ports import Recorder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,24 +24,40 @@ def run(options: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
     """Run until SIGTERM or SIGINT."""
     from controller.app.live import controller_of, serving, wait_for_engine
 
-    ending = threading.Event()
+    ending, journal = threading.Event(), _journal()
     _on_signals(ending.set)
-    wait_for_engine(settings, ending.is_set, lambda text: print(f"steward: {text}", file=sys.stderr))
+    wait_for_engine(settings, ending, lambda text: _say(journal, "EngineUnreachable", text, level="warning"))
     if ending.is_set():
         return 0
-    with controller_of(settings, log=True) as controller, serving(controller) as server:
+    with controller_of(settings, journal) as controller, serving(controller) as server:
         _on_signals(controller.stop)
         if ending.is_set():
             controller.stop()
-        print(f"steward: keeping {settings.estate} on http://{server.address}/, Ctrl-C ends it", file=sys.stderr)
+        _say(journal, "ControllerStarted", f"keeping {settings.estate} on http://{server.address}/, Ctrl-C ends it")
         controller.runner.until(lambda _status: False, controller.stopping.is_set)
+    _say(journal, "ControllerEnded", "the controller has ended; the engines go on")
     return 0
 
 
-def _on_signals(end: object) -> None:
+def _journal() -> Recorder:
+    """JSON lines for log collectors, text for a terminal."""
+    from controller.cli.narrator import Narrator
+    from observability.journal import JsonLog
+
+    return Narrator() if sys.stderr.isatty() else JsonLog()
+
+
+def _say(journal: Recorder, kind: str, message: str, *, level: str = "info") -> None:
+    """A line about the process itself; it is not part of the rig's history."""
+    from controller.adapters.kernel_clock import KernelClock
+    from controller.model.events import Event
+
+    journal.event(Event(KernelClock().now(), kind, message, level=level))
+
+
+def _on_signals(end: Callable[[], None]) -> None:
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a signal handler
-        if callable(end):
-            end()
+        end()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)

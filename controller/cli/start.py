@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from controller.cli.talk import command_of
-from controller.cli.tell import tell
+from controller.cli.tell import carry
 from controller.model.events import Verb
 from controller.settings import Settings
 
@@ -17,4 +17,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
     """Start."""
-    return tell(command_of(Verb.START, tuple(options.names)), settings)
+    return carry(command_of(Verb.START, tuple(options.names)), settings)

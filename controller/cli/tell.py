@@ -2,47 +2,75 @@
 
 from __future__ import annotations
 
-from controller.cli.output import has_color, print_text, width
+from dataclasses import replace
+from typing import Final
+
+from controller.cli.naming import check_names
+from controller.cli.output import print_text, tell
 from controller.cli.talk import client_of, taken
-from controller.model.events import Command
+from controller.cli.waiting import observing
+from controller.errors import EstateInvalid
+from controller.model.events import Command, Verb
+from controller.model.problem import has_errors
 from controller.model.status import Status
 from controller.settings import Settings
+from observability.client import SocketClient
 
-CARRY_OUT_S = 900.0
+CARRY_OUT_S: Final = 900.0
 """At most this long for a verb without a running controller: a drain and a stop of each instance."""
+EMPTY: Final = "the estate in force has no instance"
 
 
-def tell(command: Command, settings: Settings) -> int:
-    """Carry out one command; 0 when it was taken."""
+def carry(command: Command, settings: Settings) -> int:
+    """Carry out one command; 0 when it was taken (and, without a controller, done)."""
     client = client_of(settings)
-    if client is not None:
-        print_text(taken(client.command(command)))
+    return _by_hand(command, settings) if client is None else _by_controller(command, client)
+
+
+def _by_controller(command: Command, client: SocketClient) -> int:
+    status = client.get("/api/v1/status")
+    names = [instance["name"] for instance in status["instances"]]
+    check_names(command.instances, names)
+    if command.verb is Verb.DOWN and not names:
+        print_text(EMPTY)
         return 0
-    return _by_hand(command, settings)
+    print_text(taken(client.command(command)))
+    if status["mode"] != "auto":
+        tell(f"steward: {observing(status['mode'])}")
+    return 0
 
 
 def _by_hand(command: Command, settings: Settings) -> int:
     """Without a controller: become it for as long as it takes."""
-    from observability.text import status_text
-
     from controller.app.live import controller_of
-    from controller.loop.run import is_settled, is_stuck
+    from controller.cli.converging import Convergence, Goal
+    from controller.cli.narrator import Narrator
     from controller.loop.verbs import carry_out
 
-    with controller_of(settings, log=True) as controller:
+    with controller_of(settings, Narrator()) as controller:
         loop, clock = controller.runner.loop, controller.real.clock
         loop.acting = False
-        controller.runner.once(frozenset({"start"}))
-        loop.acting = True
-        print_text(taken(carry_out(command, loop, clock.now())))
-        only, ends = frozenset(command.instances), clock.now().mono + CARRY_OUT_S
-        loop.only = only
+        status = controller.runner.once(frozenset({"start"})).status
+        meant = _meant(command, status)
+        if not meant and command.gpu is None:
+            print_text(EMPTY)
+            return 0
+        print_text(taken(carry_out(replace(command, instances=meant) if meant else command, loop, clock.now())))
+        if command.for_s is not None:
+            tell("steward: no controller runs, so that nothing starts them again before `steward run` or `steward apply` does")
+        loop.acting, loop.only = True, frozenset(meant)
+        goal = Goal.STARTED if command.verb is Verb.START else Goal.STOPPED
+        return Convergence(controller, goal, loop.only, clock.now().mono + CARRY_OUT_S).run()
 
-        def done(status: Status) -> bool:
-            return is_settled(status, only) or is_stuck(status)
 
-        status = controller.runner.until(done, lambda: clock.now().mono >= ends)
-    if status is None:
-        return 1
-    print_text(status_text(status, width=width(), color=has_color(), verbose=False))
-    return 0 if is_settled(status, only) else 1
+def _meant(command: Command, status: Status) -> tuple[str, ...]:
+    """The instances that a command is about; raises UsageError for a name that the estate in force does not have."""
+    if not status.accepted and has_errors(status.problems):
+        raise EstateInvalid(status.problems)
+    check_names(command.instances, [instance.name for instance in status.instances])
+    if command.gpu is not None:
+        uuids = {card.uuid for card in status.cards if str(card.index) == command.gpu} or {command.gpu}
+        return tuple(instance.name for instance in status.instances if uuids.intersection(instance.gpus))
+    if command.verb is Verb.DOWN and not command.instances:
+        return tuple(instance.name for instance in status.instances)
+    return command.instances

@@ -1,4 +1,4 @@
-"""Whether a new revision may take force: a mass removal needs the estate's own word, a half-written file a little time. Pure."""
+"""Whether a new revision may take force: mass removal needs the estate's own word, a half-written file some time. Pure."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_the_engine_cache_has_a_folder_per_image(docker_rig: DockerRig, tmp_path
 
 
 def test_a_missing_folder_is_waited_for_before_anything_is_made(docker_rig: DockerRig, tmp_path: Path) -> None:
-    """An empty folder in place of the models would only fail later; a person may still make it, so that the spec is not to blame."""
+    """An empty folder in place of the models would only fail later; a person may still make it, so the spec is not at fault."""
     wanted = request(docker_rig, "true", mounts=(Mount(str(tmp_path / "absent"), "/models"),))
     with pytest.raises(EnvironmentFault, match="absent"):
         docker_rig.engine.create(wanted, {}, ["sh"])
