@@ -20,7 +20,7 @@ class Bounds:
     """Content polling of the estate; file events only wake it earlier."""
     settle: float = 0.25
     """Quiet time after the last file event before the estate is read."""
-    gather: float = 0.02
+    gather: float = 0.05
     """After a worker ended a job, how long others are waited for before the pass that takes them all."""
     relist: float = 15.0
     """Full observation of the engine; its events only wake it earlier."""

@@ -13,7 +13,7 @@ from controller.adapters.kernel_clock import KernelClock
 from controller.adapters.linux_host import LinuxHost
 from controller.adapters.nvml_gpus import NvmlGpus
 from controller.app.files import is_simulated
-from controller.errors import EnvironmentFault, NotFound, UsageError
+from controller.errors import EnvironmentFault, NotFound, StoreDamaged, UsageError
 from controller.settings import Settings
 from controller.store.reading import SqliteReader
 from controller.store.secrets import FileSecrets
@@ -72,5 +72,7 @@ def _reader(settings: Settings) -> SqliteReader | None:
         return SqliteStore.open_readonly(settings.store)
     except NotFound:
         return None
+    except StoreDamaged as error:
+        raise StoreDamaged(f"{error}; `steward run` or `steward apply` sets it aside and goes on without history") from error
     except OSError as error:
         raise EnvironmentFault(f"the state folder {settings.state} cannot be read: {error.strerror}") from error

@@ -14,7 +14,7 @@ from controller.settings import Settings
 def configure(parser: argparse.ArgumentParser) -> None:
     """Its own arguments."""
     parser.add_argument("--only", metavar="A,B", help="stop these instances only")
-    parser.add_argument("--reason", default="", help="why, for the journal and for status")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why, for the journal and for status")
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:

@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="the instances")
     parser.add_argument("--gpu", metavar="N", help="every instance on this card (index or UUID)")
     parser.add_argument("--for", dest="for_s", type=pause, metavar="3h", help="start again by itself after this")
-    parser.add_argument("--reason", default="", help="why, for the journal and for status")
+    parser.add_argument("--reason", metavar="TEXT", default="", help="why, for the journal and for status")
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:

@@ -106,7 +106,8 @@ class Steward:
             "STEWARD_LISTEN": f"127.0.0.1:{self.listen}",
             "STEWARD_LOCK_DIR": str(self.folder / "lock"),
         }
-        return {**os.environ, **own, **self.more_env}
+        inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # xdist sets it, which cuts lines
+        return {**inherited, **own, **self.more_env}
 
     def text(self, *entries: Entry, rig: str = "boot: {parallel: 4, stagger: 0s}", more: str = "") -> str:
         """An estate of these entries on this test's rig."""

@@ -92,12 +92,10 @@ def test_git_20_a_rig_takes_no_name_that_another_one_has(steward: Steward, secon
     second.start()
     steward.converged()
     second.converged()
-    before, own = (engines(steward), engines(second)), second.rig
-    second.rig = steward.rig
-    second.write(Entry("chat", theirs))
+    before = engines(steward), engines(second)
+    second.save(second.text(Entry("chat", theirs)).replace(second.rig, steward.rig))
     assert steward.process is not None
     assert f"pid {steward.process.pid}" in refused(second, steward.rig)
-    second.rig = own
     throughout(2.0, lambda: (engines(steward), engines(second)) == before, "an engine was touched")
     second.write(Entry("chat", theirs))
     second.converged()
