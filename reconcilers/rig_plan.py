@@ -58,7 +58,7 @@ def _hold_suspended(view: View, draft: Draft) -> None:
         suspension = instance.live.suspend
         if suspension and suspension.until > wall:
             reason = f"suspended until {iso(suspension.until)}: {suspension.reason}"
-            changed += [replace(s, waiting_for=reason) for s in draft.steps if s.instance == instance.name]
+            changed += [replace(s, waiting_for=reason, begun=False) for s in draft.steps if s.instance == instance.name]
             draft.until(view.now + suspension.until - wall)
     draft.replace(changed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from controller.loop.backoff import next_backoff
@@ -23,10 +24,10 @@ class Recall:
     tracks: dict[str, Track] = field(default_factory=dict)
     off_since: dict[str, float] = field(default_factory=dict)
     _backoffs: dict[str, Backoff] = field(default_factory=dict)
-    _stops: set[str] = field(default_factory=set)
     _last_start: float | None = None
     _kept: Memory | None = None
     _specs: set[tuple[str, str]] = field(default_factory=set)
+    _actions: Mapping[str, tuple[str, str, float]] | None = None
 
     def memory(self) -> Memory:
         """Everything that a plan may know of the past."""
@@ -36,19 +37,18 @@ class Recall:
             self._kept,
             off_since=dict(self.off_since),
             backoffs=dict(self._backoffs),
-            stops=frozenset(self._stops),
             last_start=self._last_start,
         )
 
     def changed(self) -> None:
         """The store was written to: read it again before the next plan."""
-        self._kept = None
+        self._kept = self._actions = None
 
-    def started(self, step: Step) -> None:
-        """An action is about to happen."""
-        self.changed()
-        if step.action is Action.STOP:
-            self._stops.add(step.target)
+    def last_actions(self) -> Mapping[str, tuple[str, str, float]]:
+        """Per instance the latest finished action, its cause and its Unix time."""
+        if self._actions is None:
+            self._actions = self.store.last_actions()
+        return self._actions
 
     def ended(self, result: Result, now: Instant) -> None:
         """An action is over."""
@@ -68,7 +68,6 @@ class Recall:
             self.store.pin_image(step.instance, step.spec_hash, result.outcome.image_id)
         if step.action is Action.START:
             self._last_start = now.mono
-            self._stops.discard(step.target)
             self.tracks[step.target] = Track(step.target, now.mono, now.mono, step.instance)
 
     def _refused(self, result: Result, now: Instant) -> None:

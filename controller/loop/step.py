@@ -96,13 +96,14 @@ class Loop:
         observed = replace(observed, probes=self.prober.answers())
         situation = self._fold(Situation(resolved, observed, now, self.recall.tracks, self.recall.memory()))
         plan = self.reconcilers.plan(situation)
-        draining = frozenset(s.target for s in plan.steps if s.action is Action.DRAIN and not s.after)
+        permitted = self._permitted(plan, resolved)
+        draining = frozenset(s.target for s in permitted.steps if s.action is Action.DRAIN and s.begun)
         self.recall.tracks = note_drains(self.recall.tracks, draining, now)
         self.recall.prune_backoffs(frozenset(step.id for step in plan.steps))
         situation = replace(situation, tracks=self.recall.tracks)
-        started = self.executor.run(self._permitted(plan, resolved), now, pass_id)
+        started = self.executor.run(permitted, now, pass_id)
         for step in started:
-            self.recall.started(step)
+            self.recall.changed()
             self.speaker.starting(step)
         probe_at = self.prober.schedule(situation)
         status = standing(situation, plan, self._outside())
@@ -171,7 +172,7 @@ class Loop:
             source_ok=desire.source_ok,
             problems=desire.problems,
             history_lost=self._history_lost,
-            last_actions=self.store.last_actions(),
+            last_actions=self.recall.last_actions(),
             in_flight=self.executor.in_flight(),
             progress=self.reconcilers.progress(),
         )

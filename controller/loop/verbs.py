@@ -52,6 +52,8 @@ def _names(command: Command, resolved: Resolved, cards: RigFacts) -> tuple[str, 
         return found or Reply(False, f"no instance is on card {command.gpu}")
     if command.verb is Verb.DOWN and not command.instances:
         return known
+    if command.verb is Verb.START and not command.instances:
+        return tuple(i.name for i in resolved.instances if i.state is RunState.RUNNING)
     for name in command.instances:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)

@@ -76,6 +76,8 @@ class Step:
     name: str = ""
     timeout_s: float = 0.0
     create: CreateRequest | None = None
+    begun: bool = False
+    """Of a drain: whether it goes on now, so that its clock runs; one that still waits for something else has not begun."""
 
     @property
     def is_wait(self) -> bool:

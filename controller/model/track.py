@@ -107,7 +107,7 @@ class Memory:
     fields: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     """The values that a spec was made of, by (instance, spec hash), so that a cause can name the one that changed."""
     stops: frozenset[str] = frozenset()
-    """Ids of the containers that this process stopped on purpose."""
+    """Ids of the containers that Steward stopped on purpose and has not started again."""
     last_start: float | None = None
     """Monotonic time of the last start, for the stagger between boots."""
 

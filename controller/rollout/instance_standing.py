@@ -98,7 +98,7 @@ def _state(
     suspend = instance.live.suspend
     if suspend and suspend.until > situation.now.wall:
         return State.SUSPENDED
-    doing = {s.action for s in in_flight if s.instance == instance.name} | {s.action for s in steps if not s.after}
+    doing = {s.action for s in in_flight if s.instance == instance.name} | {s.action for s in steps if _goes_on(s)}
     if Action.DRAIN in doing:
         return State.DRAINING
     if Action.STOP in doing:
@@ -133,6 +133,11 @@ def _was_known(situation: Situation, track: Track) -> bool:
 def _overridden(situation: Situation, instance: ResolvedInstance) -> bool:
     override = situation.memory.overrides.get(instance.name)
     return override is not None and (override.until is None or override.until > situation.now.wall)
+
+
+def _goes_on(step: Step) -> bool:
+    """Whether a step of the plan happens now: nothing comes before it and it waits for nothing else."""
+    return not step.after and (step.begun if step.action is Action.DRAIN else step.waiting_for is None)
 
 
 def _waits(steps: tuple[Step, ...]) -> bool:

@@ -61,7 +61,7 @@ def first_track(situation: Situation, container: Container) -> Track:
     now = situation.now.mono
     known = container.id in situation.memory.ready_marks
     instance = container.identity.instance if container.identity else ""
-    return Track(container.id, now, now, instance, ready_at=now if known else None)
+    return Track(container.id, now, now, instance, ready_at=now if known else None, serving=known)
 
 
 def serving_of(situation: Situation, container: Container) -> Serving | None:

@@ -22,7 +22,19 @@ def memory(db: sqlite3.Connection) -> Memory:
         ready_marks=dict(db.execute("SELECT container, at FROM ready_marks ORDER BY id")),
         servings=servings(db),
         fields=_fields(db),
+        stops=_stops(db),
     )
+
+
+def _stops(db: sqlite3.Connection) -> frozenset[str]:
+    """Containers whose latest stop or start was our stop; a start that did not come to pass does not count."""
+    rows = db.execute(
+        """SELECT target, action, max(id) FROM intents
+        WHERE (action = 'stop' AND result IS NOT 'unsent')
+        OR (action = 'start' AND (result IS NULL OR result IN ('done', 'unknown')))
+        GROUP BY target"""
+    )
+    return frozenset(target for target, action, _ in rows if action == "stop")
 
 
 def servings(db: sqlite3.Connection) -> dict[tuple[str, str], Serving]:

@@ -58,6 +58,7 @@ def _drain(
         target=container.id,
         after=after,
         waiting_for=waiting or (_drain_text(view, container, track, drain) if begun else None),
+        begun=begun,
     )
     if track.drain_began is not None:
         draft.until(track.drain_began + drain.limit)

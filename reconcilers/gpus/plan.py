@@ -22,7 +22,8 @@ def claim_steps(view: View, draft: Draft, instances: Mapping[str, ResolvedInstan
 
 
 def _join(view: View, draft: Draft, step: Step, instance: ResolvedInstance) -> Step:
-    holders = () if instance.live.share else view.card_holders(instance.spec.gpus, instance.name)
+    shares = instance.live.share or instance.vram_claim_bytes is not None
+    holders = () if shares else view.card_holders(instance.spec.gpus, instance.name)
     _, port_holder = view.port_holder(instance.spec.port, instance.spec.bind, instance.name)
     after = list(step.after)
     for holder in (*holders, *([port_holder] if port_holder else [])):

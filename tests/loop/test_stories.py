@@ -467,3 +467,54 @@ def test_an_unknown_error_in_an_action_backs_off() -> None:
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert len(times) <= 9
     assert gaps == sorted(gaps)
+
+
+def test_a_drain_that_waits_for_a_port_has_not_begun() -> None:
+    """Given an edit to a port that a program holds for long, when it is freed, then the open request still gets its drain."""
+    rig = MemoryRig(estate(entry("chat", 8010, more="drain: {limit: 30s, idle_for: 1s}")))
+    rig.engine.behave("chat", Script(requests=((10.0, 1),)))
+    rig.run(30)
+    rig.hand.listen(8020, process="nginx")
+    rig.edit(estate(entry("chat", 8020, more="drain: {limit: 30s, idle_for: 1s}")))
+    rig.run(120)
+    assert rig.instance("chat").state is State.READY
+    rig.hand.release(8020)
+    freed = rig.clock.mono
+    rig.run(90)
+    stop = next(e.at.mono for e in rig.recorder.events if e.kind == "ActionStarted" and e.message == "stop")
+    assert stop - freed >= 30
+
+
+def test_a_stop_of_an_earlier_process_is_no_hand() -> None:
+    """Given an engine stopped by verb, when another controller lifts the stop, then it starts at once and not as drift."""
+    rig = MemoryRig(ONE)
+    rig.run(30)
+    rig.tell(Verb.STOP, "chat")
+    rig.run(30)
+    again = rig.reborn()
+    again.step()
+    again.tell(Verb.START, "chat")
+    again.run(2)
+    starts = [e for e in again.recorder.events if e.kind == "ActionStarted" and e.message == "start"]
+    assert [e.cause for e in starts] == ["container: exited with code 143 -> running"]
+
+
+def test_start_without_names_lifts_every_stop() -> None:
+    """Given a rig that is down, when everything is started, then every wanted engine is ready again."""
+    rig = MemoryRig(TWO)
+    rig.run(30)
+    rig.tell(Verb.DOWN)
+    rig.run(60)
+    assert rig.running("chat") == rig.running("embed") == []
+    assert rig.tell(Verb.START).ok
+    assert rig.run(60).converged
+
+
+def test_an_adopted_engine_is_ready_from_the_first_pass() -> None:
+    """Given a ready engine, when a new controller looks for the first time, then it does not call it Degraded."""
+    rig = MemoryRig(ONE)
+    rig.run(60)
+    again = rig.reborn()
+    again.step()
+    assert again.instance("chat").ready
+    assert again.instance("chat").state is State.READY

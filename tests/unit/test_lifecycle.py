@@ -185,6 +185,7 @@ def test_readiness_of_an_earlier_life_is_kept() -> None:
     given = Scene((wanted("chat"),), (BOOTING,), memory=Memory(ready_marks={BOOTING.id: 1.0}))
     fold = advance(given.situation(), 600)
     assert fold.tracks[BOOTING.id].ready_at == NOW.mono
+    assert fold.tracks[BOOTING.id].serving, "it is believed until it misses its probes"
     assert fold.verdicts == ()
 
 
