@@ -47,7 +47,8 @@ class LlamaRig:
 
     def write(self, model_file: str = TINY, **parameters: Any) -> None:
         """Save an estate whose server has these parameters."""
-        lines = (f"image: {IMAGE}", "drain: {limit: 100s}")
+        # the server counts a request as done before its last tokens have reached the client: idle_for is the product's default
+        lines = (f"image: {IMAGE}", "drain: {limit: 100s, idle_for: 3s}")
         entry = Entry("chat", self.port, compose="llamacpp/generic", more=lines, set={"model_file": model_file, **parameters})
         self.steward.write(entry, rig=self.paths)
 
