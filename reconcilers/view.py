@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from controller.model.desired import RunState
-from controller.model.identity import Identity
 from controller.model.observed import Container, ContainerState, Listener
 from controller.model.reading import Known, Unknown
 from controller.model.resolved import ResolvedInstance
@@ -81,7 +80,7 @@ class View:
 
     def match(self, instance: ResolvedInstance) -> Container | None:
         """The container of the wanted spec: one that runs before one that does not, then the newest."""
-        fitting = [c for c in self.of(instance.name) if c.identity and fits(c.identity, instance)]
+        fitting = [c for c in self.of(instance.name) if c.identity and instance.is_spec_of(c.identity)]
         usable = [c for c in fitting if c.state not in (ContainerState.DEAD, ContainerState.REMOVING)]
         return next((c for c in usable if c.running), usable[0] if usable else None)
 
@@ -117,17 +116,6 @@ class View:
 
     def _is_ours(self, container: Container) -> bool:
         return container.identity is not None and container.identity.rig == self.situation.resolved.rig.name
-
-
-def fits(identity: Identity, instance: ResolvedInstance) -> bool:
-    """Whether a container's labels say that it is the wanted spec.
-
-    Where the secrets' key has changed since, digests cannot be compared: then the hash without secrets decides.
-    """
-    if identity.spec_hash == instance.spec_hash:
-        return True
-    rekeyed = bool(identity.secret_key) and identity.secret_key != instance.secret_key
-    return rekeyed and identity.spec_hash_plain == instance.spec_hash_plain
 
 
 def cards_unknown(view: View) -> str:

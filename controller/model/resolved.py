@@ -21,6 +21,7 @@ from controller.model.desired import (
     Waiver,
 )
 from controller.model.fields import SecretRef
+from controller.model.identity import Identity
 from controller.model.problem import Place, Problem
 from controller.model.profile import DialectName
 
@@ -166,6 +167,16 @@ class ResolvedInstance:
     def bound(self) -> bool:
         """Whether the cards are known, which create and start need."""
         return self.binding is not None
+
+    def is_spec_of(self, identity: Identity) -> bool:
+        """Whether a container's labels say that it is this spec.
+
+        Where the secrets' key has changed since, digests cannot be compared: then the hash without secrets decides.
+        """
+        if identity.spec_hash == self.spec_hash:
+            return True
+        rekeyed = bool(identity.secret_key) and identity.secret_key != self.secret_key
+        return rekeyed and identity.spec_hash_plain == self.spec_hash_plain
 
     def spec_fields(self) -> dict[str, str]:
         """The resolved values that reach create, as text, by the name that `explain` prints; secrets by name only."""

@@ -65,7 +65,7 @@ def instance_status(
 def match_of(situation: Situation, instance: ResolvedInstance) -> Container | None:
     """The container of the wanted spec, running before stopped, newest first."""
     mine = _containers(situation, instance)
-    fitting = [c for c in mine if c.identity and c.identity.spec_hash == instance.spec_hash]
+    fitting = [c for c in mine if c.identity and instance.is_spec_of(c.identity)]
     return next((c for c in fitting if c.running), fitting[0] if fitting else None)
 
 

@@ -150,7 +150,7 @@ def _ended(situation: Situation, container: Container, track: Track, restart_res
     if identity is None or by_hand or container.id in situation.memory.stops:
         return []
     wanted = situation.resolved.get(identity.instance)
-    if wanted is None or wanted.spec_hash != identity.spec_hash:
+    if wanted is None or not wanted.is_spec_of(identity):
         return []
     failure = exit_failure(situation, container, serving_of(situation, container))
     if track.ready_at is None:

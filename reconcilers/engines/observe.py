@@ -67,7 +67,7 @@ class EngineObserver:
 
 def _is_wanted(resolved: Resolved, container: Container) -> bool:
     instance = resolved.get(container.identity.instance) if container.identity else None
-    return instance is not None and container.identity is not None and instance.spec_hash == container.identity.spec_hash
+    return instance is not None and container.identity is not None and instance.is_spec_of(container.identity)
 
 
 def _log_matters(resolved: Resolved, memory: Memory, container: Container) -> bool:

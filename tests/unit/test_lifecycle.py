@@ -109,6 +109,15 @@ def test_crashes_in_a_row_wait_longer_up_to_the_cap(earlier: int, pause: float) 
     assert verdict.restarts.next_at - NOW.wall == pause
 
 
+def test_a_crash_is_seen_after_the_secrets_key_was_lost() -> None:
+    """Given a container hashed with an earlier key of the secrets, when it ends by itself, then its restart has a pause."""
+    ended = there("chat", state=ContainerState.EXITED)
+    assert ended.identity is not None
+    ended = replace(ended, identity=replace(ended.identity, spec_hash="f" * 64, spec_hash_plain="a" * 64, secret_key="old"))
+    (verdict,) = advance(scene(None, replace(READY, container=ended.id), ended).situation(), 600).verdicts
+    assert verdict.kind == "exited"
+
+
 def test_long_readiness_resets_the_count() -> None:
     """Given ten minutes of readiness, when it ends, then the count begins again at one."""
     memory = Memory(restarts={"chat": Restarts("a" * 64, 5, 0.0, 0.0)})
