@@ -1,4 +1,4 @@
-"""The data that comes with Steward: every file parses, fits its model, and means something to a dialect."""
+"""The templates and the estate that come with Steward: every file parses, fits its model, and means something to a dialect."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from controller.dialects.registry import DIALECTS
 from controller.model.compose import ComposeFile
 from controller.model.desired import EstateFile
 from controller.model.parameters import Checked, Value, check_value
-from controller.model.profile import DialectName, EngineProfile, HardwareProfile
+from controller.model.profile import DialectName, EngineProfile
+from tests.unit.profiles import ENGINES
 
 ROOT = Path(__file__).parents[2]
 COMPOSES = sorted((ROOT / "composes").rglob("*.yml"))
-ENGINES = sorted((ROOT / "profiles/engines").glob("*.yml"))
-HARDWARE = sorted((ROOT / "profiles/hardware").glob("*.yml"))
 ESTATE = ROOT / "desired/estate.yml"
 
 
@@ -29,7 +28,7 @@ def data(path: Path) -> Any:
 
 def engine(identifier: str) -> EngineProfile:
     """The engine profile of an id."""
-    return EngineProfile.model_validate(data(ROOT / f"profiles/engines/{identifier}.yml"))
+    return ENGINES[identifier]
 
 
 def compose_id(path: Path) -> str:
@@ -46,28 +45,9 @@ def defaults(template: ComposeFile) -> dict[str, Value]:
     return {name: answer.value for name, answer in checked.items() if isinstance(answer, Checked)}
 
 
-def test_what_comes_with_steward_is_there() -> None:
-    """Given the shipped data, when it is listed, then it is what the first release promises."""
-    assert {"generic", "llamacpp-generic", "simulated", "vllm-generic"} <= {path.stem for path in ENGINES}
+def test_every_engine_type_has_a_generic_template() -> None:
+    """Given the shipped templates, when they are listed, then each engine type has one for anything it can run."""
     assert {"generic/http", "llamacpp/generic", "simulated/default", "vllm/generic"} <= set(map(compose_id, COMPOSES))
-    assert "rtx-3090" in {path.stem for path in HARDWARE}
-
-
-@pytest.mark.parametrize("path", ENGINES, ids=lambda path: path.stem)
-def test_engine_profiles_fit_their_model(path: Path) -> None:
-    """Given an engine profile, when it is read, then its id is its file's name and its image is pinned by a tag."""
-    profile = EngineProfile.model_validate(data(path))
-    assert profile.id == path.stem
-    assert profile.type in DIALECTS
-    assert profile.image is None or (":" in profile.image.rpartition("/")[2] and not profile.image.endswith(":latest"))
-
-
-@pytest.mark.parametrize("path", HARDWARE, ids=lambda path: path.stem)
-def test_hardware_profiles_fit_their_model(path: Path) -> None:
-    """Given a hardware profile, when it is read, then its id is its file's name and it can use no more than it has."""
-    profile = HardwareProfile.model_validate(data(path))
-    assert profile.id == path.stem
-    assert 0 < profile.usable_bytes <= profile.memory_gib * 2**30
 
 
 @pytest.mark.parametrize("path", COMPOSES, ids=compose_id)
