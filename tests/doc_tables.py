@@ -17,6 +17,7 @@ from controller.dialects.registry import DIALECTS
 from controller.model.parameters import PARAMETERS
 from controller.model.track import FaultClass
 from observability.metrics import Metrics
+from tests import script_tables
 from tests.unit.shown import STATUS
 
 ROOT: Final = Path(__file__).parent.parent
@@ -146,6 +147,8 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "exit codes": exit_codes,
     "reasons": reasons,
     "metrics": metrics,
+    "keys of an engine": lambda: table(script_tables.HEADS, script_tables.script_rows()),
+    "keys of a change": lambda: table(script_tables.HEADS, script_tables.card_rows()),
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from controller.adapters.nvml_events import XidWatch
 from controller.adapters.nvml_processes import Residents
 from controller.adapters.nvml_words import CARD_FAILED, SESSION_ENDED, Ask, NvmlFault, first_known
 from controller.model.reading import Known, Reading, Unknown
@@ -31,7 +32,7 @@ class Handle:
     name: str
 
 
-def read_card(ask: Ask, handle: Handle, residents: Residents) -> Card:
+def read_card(ask: Ask, handle: Handle, residents: Residents, watch: XidWatch) -> Card:
     """Every reading of one card; raises NvmlFault only when the driver's session has ended."""
     take = _Readings(ask, handle.device)
     memory = take.one(_sizes, ("nvmlDeviceGetMemoryInfo", MEMORY_V2), ("nvmlDeviceGetMemoryInfo",))
@@ -40,6 +41,7 @@ def read_card(ask: Ask, handle: Handle, residents: Residents) -> Card:
         int, ("nvmlDeviceGetTemperatureV", TEMPERATURE_OF_CHIP), ("nvmlDeviceGetTemperature", TEMPERATURE_OF_CHIP)
     )
     utilization = take.one(_busy, ("nvmlDeviceGetUtilizationRates",))
+    last_xid = watch.of(take.ask, handle.device, handle.uuid)
     return Card(
         index=handle.index,
         uuid=handle.uuid,
@@ -58,10 +60,11 @@ def read_card(ask: Ask, handle: Handle, residents: Residents) -> Card:
         pcie_max_width=take.one(int, ("nvmlDeviceGetMaxPcieLinkWidth",)),
         persistence=take.one(bool, ("nvmlDeviceGetPersistenceMode",)),
         healthy=take.health(memory, power, temperature, utilization),
+        last_xid=last_xid,
     )
 
 
-def silent_card(index: int, uuid: str, name: str, fault: NvmlFault) -> Card:
+def silent_card(index: int, uuid: str, name: str, fault: NvmlFault, last_xid: Reading[int | None]) -> Card:
     """A card that was seen earlier and does not even say its name now; it stays on the list, for it is still claimed."""
     why = Unknown(str(fault))
     return Card(
@@ -82,6 +85,7 @@ def silent_card(index: int, uuid: str, name: str, fault: NvmlFault) -> Card:
         pcie_max_width=why,
         persistence=why,
         healthy=Known(False) if fault.code in CARD_FAILED else why,
+        last_xid=last_xid,
     )
 
 

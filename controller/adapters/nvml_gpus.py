@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from controller.adapters.bounded_call import BoundedCall, NoAnswer
 from controller.adapters.nvml_card import Handle, read_card, silent_card
+from controller.adapters.nvml_events import XidWatch
 from controller.adapters.nvml_links import read_links
 from controller.adapters.nvml_processes import Residents
 from controller.adapters.nvml_words import FUNCTION_NOT_FOUND, SESSION_ENDED, NvmlFault, first_known
@@ -26,6 +27,7 @@ class NvmlGpus:
         """`seconds` bounds one reading of all cards; `proc` is where the host's processes are seen."""
         self._session = _Session()
         self._residents = Residents(proc)
+        self._watch = XidWatch()
         self._seen: dict[str, _Seen] = {}
         self._bounded = BoundedCall(self._read_again_after_reload, seconds, "nvml")
 
@@ -45,19 +47,23 @@ class NvmlGpus:
         try:
             return self._read()
         except NvmlFault as fault:
-            self._session.close()
+            self._end_session()
             if fault.code not in SESSION_ENDED:
                 raise
         try:
             return self._read()
         except NvmlFault:
-            self._session.close()
+            self._end_session()
             raise
+
+    def _end_session(self) -> None:
+        self._session.close()
+        self._watch.session_ended()
 
     def _read(self) -> RigFacts:
         self._session.open()
         handles, silent = self._enumerate(self._session.ask("nvmlDeviceGetCount"))
-        cards = [read_card(self._session.ask, handle, self._residents) for handle in handles]
+        cards = [read_card(self._session.ask, handle, self._residents, self._watch) for handle in handles]
         lost, notes = self._recall(handles, silent)
         links = read_links(self._session.ask, handles)
         self._seen.update({handle.uuid: _Seen(handle.index, handle.name) for handle in handles})
@@ -97,7 +103,8 @@ class NvmlGpus:
             if uuid is None:
                 notes.append(f"card {index} does not tell its UUID and was never seen before: {fault}")
             else:
-                cards.append(silent_card(index, uuid, missing.pop(uuid).name, fault))
+                last_xid = self._watch.of_silent(self._session.ask, uuid)
+                cards.append(silent_card(index, uuid, missing.pop(uuid).name, fault, last_xid))
         notes += [f"card {uuid} ({seen.name}) is not listed by the driver any more" for uuid, seen in missing.items()]
         return cards, notes
 

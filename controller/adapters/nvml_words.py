@@ -9,6 +9,7 @@ INVALID_ARGUMENT: Final = 2
 NOT_SUPPORTED: Final = 3
 NO_PERMISSION: Final = 4
 DRIVER_NOT_LOADED: Final = 9
+TIMEOUT: Final = 10
 LIBRARY_NOT_FOUND: Final = 12
 FUNCTION_NOT_FOUND: Final = 13
 GPU_IS_LOST: Final = 15
@@ -32,7 +33,7 @@ _WORDS: Final = {
     NO_PERMISSION: "this user may not read it",
     8: "the card's power cable is not connected",
     DRIVER_NOT_LOADED: "the NVIDIA driver is not loaded",
-    10: "the driver gave up waiting for the card",
+    TIMEOUT: "the driver gave up waiting for the card",
     11: "the card's interrupt does not work",
     LIBRARY_NOT_FOUND: "libnvidia-ml.so.1 is not found: no NVIDIA driver is installed, or this container got no GPU access",
     FUNCTION_NOT_FOUND: "this driver version does not know the question",

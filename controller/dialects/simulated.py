@@ -1,4 +1,4 @@
-"""The simulated engine: the flags, endpoints and metrics of `controller/simulation/engine_server.py`.
+"""The simulated engine: the flags, endpoints and metrics of `controller/simulation/engine/`.
 
 It fails with whatever line it is told to print, so that its log is read with the tables of all engines.
 """

@@ -131,6 +131,15 @@ class LogTail:
 
 
 @dataclass(frozen=True, slots=True)
+class LogExcerpt:
+    """The last lines of one container's log, with the container that they are of."""
+
+    container: str
+    name: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Listener:
     """A TCP port of the host that something listens on; `pid` None where the kernel does not tell."""
 

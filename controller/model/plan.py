@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from controller.model.identity import Identity
+from controller.model.profile import DialectName
 from controller.model.resolved import ContainerSpec
 
 
@@ -55,6 +56,8 @@ class CreateRequest:
     spec: ContainerSpec
     image_id: str = ""
     engine_cache_root: str = "/srv/engine-cache"
+    dialect: DialectName = DialectName.SIMULATED
+    """In whose manner a simulated rig serves it; a container engine does not care."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ class CardProcess:
 class Card:
     """One card: who it is, and what could be read of it now.
 
-    Memory in bytes, power in watts, temperature in degrees Celsius, utilisation 0 to 1. `profile` is the id of its hardware
-    profile when the facts name one.
+    Memory in bytes, power in watts, temperature in degrees Celsius, utilisation 0 to 1. `last_xid` is the driver's code of
+    the last fault since the card is watched, Known(None) when there was none. `profile` is the id of its hardware profile when
+    the facts name one.
     """
 
     index: int
@@ -44,13 +45,14 @@ class Card:
     pcie_max_width: Reading[int] = NOT_READ
     persistence: Reading[bool] = NOT_READ
     healthy: Reading[bool] = NOT_READ
+    last_xid: Reading[int | None] = NOT_READ
     profile: str | None = None
     foreign_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RigFacts:
-    """All cards of one rig, by index; `nvlink` holds pairs of indices."""
+    """All cards of one rig, by index; `nvlink` holds pairs of indices, `ram` and `shm` what the host has in all, in bytes."""
 
     cards: Reading[tuple[Card, ...]]
     nvlink: tuple[tuple[int, int], ...] = ()
@@ -58,3 +60,5 @@ class RigFacts:
     cuda: Reading[str] = NOT_READ
     origin: str = "auto"
     notes: tuple[str, ...] = field(default=())
+    ram: Reading[int] = Unknown("not read")
+    shm: Reading[int] = Unknown("not read")

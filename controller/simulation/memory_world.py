@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
+from controller.errors import StewardError
 from controller.model.moment import Instant
 from controller.model.observed import Listener
 from controller.model.reading import Known, Reading, Unknown
-from controller.model.rig import Card, CardProcess, RigFacts
+from controller.model.rig import Card
 from controller.ports import Finished, HostMemory
-from controller.simulation.memory_engine import MemoryEngine
+from controller.simulation.container_engine import SimulatedEngine
 
 EPOCH: Final = 1_767_225_600.0
 """2026-01-01: a fixed beginning, so that a run prints the same text every time."""
 _GIB: Final = 2**30
-_MIB: Final = 2**20
-_DRIVER_BYTES: Final = 300 * _MIB
-"""What a driver holds on an idle card."""
+_TICK: Final = 1e-6
+"""Moments nearer than this are the same: sums of seconds are not exact."""
 
 
 @dataclass(slots=True)
 class MemoryClock:
-    """Both clocks, standing still until somebody moves them."""
+    """Both clocks, standing still until somebody moves them or a call takes its time."""
 
     wall: float = EPOCH
     mono: float = 1000.0
+    _spent: float | None = None
 
     def now(self) -> Instant:
         """The present."""
@@ -41,44 +43,71 @@ class MemoryClock:
         """Set the wall clock forward or back, as NTP does."""
         self.wall += seconds
 
+    def spend(self, seconds: float) -> None:
+        """A call takes so long: time passes, or, in a job on a lane, the job will be over that much later."""
+        if self._spent is None:
+            self.advance(seconds)
+        else:
+            self._spent += seconds
+
+    @contextmanager
+    def aside(self) -> Iterator[Callable[[], float]]:
+        """While the block runs, what calls take does not move the clock; the function that it gives says how long they took."""
+        self._spent = 0.0
+        try:
+            yield lambda: self._spent or 0.0
+        finally:
+            self._spent = None
+
 
 @dataclass(slots=True)
 class MemoryWorkers:
-    """Lanes without threads: a job is over when `submit` returns, its lane is free once it was collected."""
+    """Lanes without threads: a job has its effects when it is submitted, and is over when the clock has got as far as the job
+    took. Its lane is free once it was collected. An error that Steward does not foresee is a mistake and ends whatever runs.
+    """
 
+    clock: MemoryClock
     closed: bool = False
-    _ended: list[Finished] = field(default_factory=list)
+    _jobs: list[tuple[float, Finished]] = field(default_factory=list)
 
     def submit(self, lane: str, key: str, job: Callable[[], object]) -> bool:
         """Run the job now; False when the lane is busy."""
         if self.closed or self.busy(lane):
             return False
-        try:
-            self._ended.append(Finished(lane, key, value=job()))
-        except Exception as error:  # noqa: BLE001 - the job's boundary, as in a worker's thread
-            self._ended.append(Finished(lane, key, error=error))
+        with self.clock.aside() as spent:
+            try:
+                finished = Finished(lane, key, value=job())
+            except StewardError as error:
+                finished = Finished(lane, key, error=error)
+            self._jobs.append((self.clock.mono + spent(), finished))
         return True
 
     def busy(self, lane: str) -> bool:
         """Whether a job of the lane has not been collected yet."""
-        return any(finished.lane == lane for finished in self._ended)
+        return any(finished.lane == lane for _, finished in self._jobs)
 
     def collect(self) -> tuple[Finished, ...]:
-        """What ended since the last call."""
-        ended, self._ended = tuple(self._ended), []
-        return ended
+        """What ended since the last call, in the order of ending."""
+        due = self.clock.mono + _TICK
+        over = sorted((job for job in self._jobs if job[0] <= due), key=lambda job: job[0])
+        self._jobs = [job for job in self._jobs if job[0] > due]
+        return tuple(finished for _, finished in over)
 
-    def close(self, timeout_s: float) -> bool:  # noqa: ARG002 - there is nothing to wait for
-        """Take no more work; nothing runs in between."""
+    def next_at(self) -> float | None:
+        """The moment (monotonic seconds) at which the next job is over; None without one."""
+        return min((at for at, _ in self._jobs), default=None)
+
+    def close(self, timeout_s: float) -> bool:
+        """Take no more work and wait for what runs; False when something would run for longer than `timeout_s` seconds."""
         self.closed = True
-        return True
+        return all(at <= self.clock.mono + timeout_s for at, _ in self._jobs)
 
 
 @dataclass(slots=True)
 class MemoryHost:
     """The machine under the engine in memory; set `listeners_fail` or `memory_fails` to the reason of a failed read."""
 
-    engine: MemoryEngine
+    engine: SimulatedEngine
     ram: HostMemory = HostMemory(total=64 * _GIB, available=48 * _GIB, shm_total=32 * _GIB)
     disk_bytes: int = 500 * _GIB
     full: set[str] = field(default_factory=set)
@@ -107,44 +136,6 @@ class MemoryHost:
     def disk_free(self, path: str) -> Reading[int]:
         """The same everywhere but on full paths."""
         return Known(0 if path in self.full else self.disk_bytes)
-
-
-@dataclass(slots=True)
-class MemoryGpus:
-    """Cards whose memory is what the running containers' scripts take, plus what others hold.
-
-    `foreign` holds other processes' bytes by UUID, `lost` the UUIDs of dead cards; `fails` is the reason of a failed read.
-    """
-
-    engine: MemoryEngine
-    cards: tuple[Card, ...]
-    foreign: dict[str, int] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
-    fails: str = ""
-
-    def read(self) -> RigFacts:
-        """All cards now."""
-        if self.fails:
-            return RigFacts(Unknown(self.fails))
-        return RigFacts(Known(tuple(self._card(card) for card in self.cards)), driver=Known("580.65"), origin="memory")
-
-    def _card(self, card: Card) -> Card:
-        if card.uuid in self.lost:
-            reason = Unknown("GPU is lost")
-            return replace(card, memory_used=reason, processes=reason, healthy=Known(False))
-        processes = self._processes(card.uuid)
-        used = sum(process.used_bytes.value for process in processes if isinstance(process.used_bytes, Known))
-        return replace(card, memory_used=Known(used + _DRIVER_BYTES), processes=Known(processes), healthy=Known(True))
-
-    def _processes(self, uuid: str) -> tuple[CardProcess, ...]:
-        self.engine.cells.settle()
-        ours = [
-            CardProcess(cell.seen.pid, Known(cell.script.vram_bytes), cell.seen.name)
-            for cell in self.engine.cells.by_id.values()
-            if cell.seen.running and uuid in cell.gpus and cell.script.vram_bytes
-        ]
-        held = self.foreign.get(uuid, 0)
-        return (*ours, CardProcess(2000, Known(held), "foreign")) if held else tuple(ours)
 
 
 def memory_cards(count: int, *, name: str = "NVIDIA GeForce RTX 3090", gib: int = 24) -> tuple[Card, ...]:

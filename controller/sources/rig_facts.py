@@ -6,20 +6,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from controller.model.checking import check
 from controller.model.document import Document
 from controller.model.problem import DocPath, Problem, Severity, in_report_order
 from controller.model.profile import NOMINAL_TO_USABLE, HardwareProfile
-from controller.model.reading import Known, Unknown
-from controller.model.rig import Card, RigFacts
+from controller.model.reading import Known, Reading, Unknown
+from controller.model.rig import NOT_READ, Card, RigFacts
 from controller.model.wording import did_you_mean, shortened
 from controller.ports import Catalogue
 from controller.settings import Bounds
-from controller.sources.rig_file import RULE, CardFacts, RigFile, contradictions
+from controller.sources.rig_file import RULE, CardFacts, HostFacts, RigFile, contradictions
 from controller.sources.stable_read import Unreadable, read_stable
 from controller.sources.yaml_reader import read_document
+
+T = TypeVar("T")
 
 SIMULATED_CARDS: Final = (CardFacts(profile="rtx-3090"), CardFacts(profile="rtx-3090"))
 """What `--rig sim` means."""
@@ -57,7 +59,7 @@ class _Rig:
     links: Sequence[tuple[int, int]]
     simulated: bool = False
     document: Document | None = None
-    driver: str | None = None
+    host: HostFacts = HostFacts()
     notes: tuple[str, ...] = ()
 
     def facts(self, catalogue: Catalogue) -> RigFacts | tuple[Problem, ...]:
@@ -74,8 +76,16 @@ class _Rig:
         if problems:
             return in_report_order(problems)
         cards = tuple(self._card(index, facts, profiles[facts.profile]) for index, facts in enumerate(self.cards))
-        driver = Known(self.driver) if self.driver else _NOT_GIVEN
-        return RigFacts(Known(cards), tuple(sorted(set(self.links))), driver, _NOT_GIVEN, self.text, self.notes)
+        return RigFacts(
+            cards=Known(cards),
+            nvlink=tuple(sorted(set(self.links))),
+            driver=Known(self.host.driver) if self.host.driver else _NOT_GIVEN,
+            cuda=_NOT_GIVEN,
+            origin=self.text,
+            notes=self.notes,
+            ram=_bytes(self.host.ram_gib),
+            shm=_bytes(self.host.shm_gib),
+        )
 
     def _profile(self, index: int, name: str, catalogue: Catalogue) -> HardwareProfile | tuple[Problem, ...]:
         found = catalogue.find(_KIND, name)
@@ -107,10 +117,17 @@ class _Rig:
             memory_used=Known(foreign),
             processes=Known(()),
             compute_capability=Known(float(profile.compute_capability)),
+            power_limit_watts=self._simulated(profile.power_limit_w.maximum),
+            pcie_max_generation=self._simulated(profile.pcie.generation if profile.pcie else None),
+            pcie_max_width=self._simulated(profile.pcie.lanes if profile.pcie else None),
             healthy=Known(True),
             profile=facts.profile,
             foreign_bytes=foreign,
         )
+
+    def _simulated(self, value: T | None) -> Reading[T]:
+        """What only a simulated driver reports out of the profile: a real card's own figure may be another."""
+        return Known(value) if self.simulated and value is not None else NOT_READ
 
     def _total(self, facts: CardFacts, profile: HardwareProfile) -> int:
         """A simulated driver reports the nominal memory, a real one what the profile has measured."""
@@ -118,6 +135,10 @@ class _Rig:
         if self.simulated:
             return int(nominal * 2**30)
         return profile.usable_bytes if nominal == profile.memory_gib else int(nominal * NOMINAL_TO_USABLE * 2**30)
+
+
+def _bytes(gib: float | None) -> Reading[int]:
+    return _NOT_GIVEN if gib is None else Known(int(gib * 2**30))
 
 
 def _from_grammar(text: str, catalogue: Catalogue) -> RigFacts | tuple[Problem, ...]:
@@ -140,13 +161,7 @@ def _from_grammar(text: str, catalogue: Catalogue) -> RigFacts | tuple[Problem, 
 def _from_file(
     text: str, path: str, catalogue: Catalogue, bounds: Bounds, *, simulated: bool
 ) -> RigFacts | tuple[Problem, ...]:
-    found = read_stable(Path(path), bounds.estate_file)
-    if isinstance(found, Unreadable):
-        shown = shortened(path)
-        return (
-            _about(f"there is no rig file `{shown}`" if found.gone else f"`{shown}` cannot be read: {found.reason}", FORMS),
-        )
-    document = read_document(path, found.data, bounds)
+    document = rig_document(path, bounds)
     if isinstance(document, tuple):
         return document
     rig, problems = check(RigFile, document)
@@ -154,7 +169,17 @@ def _from_file(
         return problems
     notes = ("`simulation` is used by --rig sim:FILE alone",) if rig.simulation and not simulated else ()
     links = [(min(pair), max(pair)) for pair in rig.nvlink]
-    return _Rig(text, rig.gpus, links, simulated, document, rig.host.driver, notes).facts(catalogue)
+    return _Rig(text, rig.gpus, links, simulated, document, rig.host, notes).facts(catalogue)
+
+
+def rig_document(path: str, bounds: Bounds) -> Document | tuple[Problem, ...]:
+    """The rig file as it is written, or why it cannot be read."""
+    found = read_stable(Path(path), bounds.estate_file)
+    if isinstance(found, Unreadable):
+        shown = shortened(path)
+        gone, unreadable = f"there is no rig file `{shown}`", f"`{shown}` cannot be read: {found.reason}"
+        return (_about(gone if found.gone else unreadable, FORMS),)
+    return read_document(path, found.data, bounds)
 
 
 def _about(message: str, hint: str = "") -> Problem:

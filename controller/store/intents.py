@@ -1,8 +1,8 @@
 """Intents: an effect is written down before it happens, so that a crash leaves a question and never a surprise.
 
 What later decisions need of them is kept in tables of its own, which trimming the intents does not touch: the highest
-generation and the last action of an instance, and the create whose outcome is open. That one is retried under the same
-generation, hence the same container name, so that a create whose answer was lost cannot make a second container.
+generation and the last action of an instance, and the create whose container was not seen yet. That one is retried under the
+same generation, hence the same container name, so that neither a lost answer nor a list that lags behind makes a second one.
 """
 
 from __future__ import annotations
@@ -64,14 +64,8 @@ def finish(db: Connection, intent: int, now: Instant, result: str, message: str)
 
 
 def _answer_create(db: Connection, intent: int, result: str) -> None:
-    if result == DONE:
-        db.execute(
-            """DELETE FROM open_creates WHERE (instance, spec_hash, generation) IN (
-            SELECT instance, spec_hash, generation FROM intents WHERE id = ? AND action = ?)""",
-            (intent, Action.CREATE.value),
-        )
-    elif result != UNKNOWN:
-        # A refusal tells nothing about an earlier attempt of the same create whose answer was lost.
+    """A refusal closes its own create only: it tells nothing about an earlier attempt whose container was not seen yet."""
+    if result not in (DONE, UNKNOWN):
         db.execute("DELETE FROM open_creates WHERE intent = ?", (intent,))
 
 

@@ -102,7 +102,7 @@ def create_request(view: View, instance: ResolvedInstance) -> CreateRequest:
         spec_hash_plain=instance.spec_hash_plain,
     )
     cache = view.situation.resolved.rig.paths.engine_cache
-    return CreateRequest(identity, identity.container_name(), instance.spec, identity.image_id, cache)
+    return CreateRequest(identity, identity.container_name(), instance.spec, identity.image_id, cache, instance.dialect)
 
 
 def _next_generation(view: View, name: str) -> int:

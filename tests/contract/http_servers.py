@@ -136,6 +136,15 @@ def breaking(behave: Callable[[socket.socket, threading.Event], None]) -> Iterat
             thread.join(10)
 
 
+def hang_up(connection: socket.socket, over: threading.Event) -> None:
+    """As Docker's proxy does for a container that does not listen."""
+
+
+def say_nothing(connection: socket.socket, over: threading.Event) -> None:
+    """Accept and wait."""
+    over.wait(30)
+
+
 def free_port() -> int:
     """A port that nothing listens on just now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,28 +1,35 @@
-"""The two engines that one contract suite runs on: the one in memory and a real Docker engine, behind the same few words."""
+"""The engines that one contract suite runs on, behind the same few words: in memory, of real processes, and Docker."""
 
 from __future__ import annotations
 
 import shlex
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from testcontainers.core.container import DockerContainer
 
+from controller.adapters.kernel_clock import KernelClock
 from controller.model.identity import Identity
 from controller.model.observed import Container
 from controller.model.plan import CreateRequest
+from controller.model.profile import DialectName
 from controller.model.resolved import ContainerSpec
 from controller.ports import ContainerEvents, ContainerLogs, Containers, Images
-from controller.simulation.memory_engine import MemoryEngine
-from controller.simulation.memory_hand import MemoryHand
+from controller.simulation.container_engine import SimulatedEngine
+from controller.simulation.engine.script import TERMINATED, Script
+from controller.simulation.engine_processes import EngineProcesses
+from controller.simulation.hand import SimulatedHand
 from controller.simulation.memory_world import MemoryClock
-from controller.simulation.script import Script
+from controller.simulation.scripted import ScriptedProcesses
+from tests.contract.http_servers import free_port
 from tests.docker_fixtures import DockerRig, eventually
 
-QUIET = Script()
+IMAGE = "steward-test/python:3.11"
+QUIET = Script(log=(), term_code=TERMINATED)
 """Runs until it is stopped and says nothing."""
 
 
@@ -58,13 +65,15 @@ class Rig:
     wait: Callable[[Callable[[], Any]], Any]
     unreachable: Callable[[], Engine]
 
-    def request(self, instance: str = "one", script: Script = QUIET, *, generation: int = 1, **spec: Any) -> CreateRequest:
+    def request(
+        self, instance: str = "one", script: Script = QUIET, *, dialect: DialectName = DialectName.SIMULATED, **spec: Any
+    ) -> CreateRequest:
         """A create request for a container that does as the script says."""
         wanted = ContainerSpec(
             **{"image": self.image, "argv": self.behave(instance, script), "port": free_port(), "container_port": 8000, **spec}
         )
-        identity = Identity(self.name, instance, "0123456789abcdef", generation, revision="r1", image_id="sha256:pin")
-        return CreateRequest(identity, identity.container_name(), wanted)
+        identity = Identity(self.name, instance, "0123456789abcdef", 1, revision="r1", image_id="sha256:pin")
+        return CreateRequest(identity, identity.container_name(), wanted, dialect=dialect)
 
     def create(self, instance: str = "one", script: Script = QUIET, **more: Any) -> str:
         """A created container of ours; its id."""
@@ -89,15 +98,9 @@ class Rig:
 
 
 def memory_rig() -> Rig:
-    """The engine in memory; waiting moves its clock."""
+    """Scripts on a clock; waiting moves it."""
     clock = MemoryClock()
-    engine = MemoryEngine(clock)
-    image = "steward-test/python:3.11"
-    engine.add_image(image)
-
-    def behave(instance: str, script: Script) -> tuple[str, ...]:
-        engine.behave(instance, script)
-        return ("simulated",)
+    engine = SimulatedEngine(clock, ScriptedProcesses(clock))
 
     def wait(holds: Callable[[], Any]) -> Any:
         for _ in range(300):
@@ -106,21 +109,37 @@ def memory_rig() -> Rig:
             clock.advance(0.05)
         raise AssertionError("still not so after 15 s of the test's clock")
 
+    return _simulated("memory", engine, SimulatedHand(engine), lambda: clock.wall, wait)
+
+
+@contextmanager
+def process_rig() -> Iterator[Rig]:
+    """Real processes on real ports; waiting is polling."""
+    clock = KernelClock()
+    processes = EngineProcesses(clock)
+    engine = SimulatedEngine(clock, processes)
+    hand = ProcessHand(engine)
+    try:
+        yield _simulated("processes", engine, hand, time.time, eventually)
+    finally:
+        hand.ports.close()
+        processes.close()
+
+
+def _simulated(
+    kind: str, engine: SimulatedEngine, hand: Hand, now: Callable[[], float], wait: Callable[[Callable[[], Any]], Any]
+) -> Rig:
+    engine.add_image(IMAGE)
+
+    def behave(instance: str, script: Script) -> tuple[str, ...]:
+        engine.behave(instance, script)
+        return ()
+
     def unreachable() -> Engine:
         engine.reachable = False
         return engine
 
-    return Rig(
-        "contract",
-        "memory",
-        engine,
-        MemoryHand(engine),
-        "steward-test/python:3.11",
-        lambda: clock.wall,
-        behave,
-        wait,
-        unreachable,
-    )
+    return Rig("contract", kind, engine, hand, IMAGE, now, behave, wait, unreachable)
 
 
 def real_rig(docker: DockerRig, unreachable: Callable[[], Engine]) -> Rig:
@@ -139,26 +158,62 @@ def real_rig(docker: DockerRig, unreachable: Callable[[], Engine]) -> Rig:
 
 
 def shell_of(script: Script) -> tuple[str, ...]:
-    """A shell command that lives as the script says: its log, its end and its deafness to TERM."""
-    parts = ["trap '' TERM"] if script.term_s > 1 else []
-    passed = 0.0
-    for line in sorted(script.log, key=lambda line: line.at_s):
+    """A shell command that lives as the script says: its log, its end, and how it takes TERM."""
+    parts, passed = _on_term(script), 0.0
+    for line in sorted(script.log or (), key=lambda line: line.at_s):
         if line.at_s > passed:
             parts.append(f"sleep {line.at_s - passed:g}")
             passed = line.at_s
-        parts.append(f"printf '%b\\n' {shlex.quote(line.text)}{' >&2' if line.stderr else ''}")
+        parts.append(f"printf '%s\\n' {shlex.quote(line.text)}{' >&2' if line.stderr else ''}")
     if script.exits_s is None:
-        parts.append("exec sleep 3600")
+        parts.append("sleep 3600 & wait $!")
     else:
         parts += [f"sleep {max(0.0, script.exits_s - passed):g}", f"exit {script.exit_code}"]
     return (script.refuses,) if script.refuses else ("sh", "-c", "; ".join(parts))
 
 
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _on_term(script: Script) -> list[str]:
+    if script.ignore_term:
+        return ["trap '' TERM"]
+    if script.term_s or script.term_code not in (None, TERMINATED):
+        return [f"trap 'sleep {script.term_s:g}; exit {script.term_code}' TERM"]
+    return []
+
+
+@dataclass(slots=True)
+class HostPorts:
+    """Ports that other programs of the host listen on, each with a real socket."""
+
+    _sockets: dict[int, socket.socket] = field(default_factory=dict)
+
+    def listen(self, port: int) -> None:
+        """Take it."""
+        held = self._sockets[port] = socket.socket()
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", port))
+        held.listen()
+
+    def release(self, port: int) -> None:
+        """Give it back."""
+        self._sockets.pop(port).close()
+
+    def close(self) -> None:
+        """Give all back."""
+        while self._sockets:
+            self._sockets.popitem()[1].close()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessHand(SimulatedHand):
+    """Somebody on the host of real processes: who listens there listens on a real port."""
+
+    ports: HostPorts = field(default_factory=HostPorts)
+
+    def listen(self, port: int, *, address: str = "127.0.0.1", process: str = "python3") -> None:
+        self.ports.listen(port)
+
+    def release(self, port: int) -> None:
+        self.ports.release(port)
 
 
 @dataclass(slots=True)
@@ -166,7 +221,10 @@ class DockerHand:
     """Somebody with the Docker command line on the same host; foreign containers come from testcontainers."""
 
     rig: DockerRig
-    _sockets: dict[int, socket.socket] = field(default_factory=dict)
+    ports: HostPorts = field(default_factory=HostPorts)
+
+    def __post_init__(self) -> None:
+        self.rig.later(self.ports.close)
 
     def kill(self, container: str) -> None:
         self.rig.api.kill(container)
@@ -196,15 +254,10 @@ class DockerHand:
         return str(made.get_wrapped_container().id)
 
     def listen(self, port: int) -> None:
-        held = socket.socket()
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", port))
-        held.listen()
-        self._sockets[port] = held
-        self.rig.later(held.close)
+        self.ports.listen(port)
 
     def release(self, port: int) -> None:
-        self._sockets.pop(port).close()
+        self.ports.release(port)
 
     def _until_ended(self, container: str) -> None:
         eventually(lambda: self.rig.api.inspect_container(container)["State"]["Status"] == "exited")

@@ -1,4 +1,4 @@
-"""What the port Containers promises, on the engine in memory and on a real one."""
+"""What the port Containers promises, on every kind of engine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 from controller.errors import EngineUnreachable, EnvironmentFault, NameTaken, NotFound, PortTaken, SpecFault
 from controller.model.observed import ContainerState
-from controller.simulation.script import KILLED, TERMINATED, Script
-from tests.contract.rigs import Engine, Rig, free_port
+from controller.simulation.engine.script import KILLED, TERMINATED, Line, Script
+from tests.contract.http_servers import free_port
+from tests.contract.rigs import Engine, Rig
 
-DEAF = Script(term_s=60.0)
+DEAF = Script(log=(Line("deaf"),), ignore_term=True)
 
 
 def test_a_created_container_is_listed_as_it_was_asked_for(rig: Rig) -> None:
@@ -139,8 +140,17 @@ def test_stop_ends_a_container_that_hears_term(rig: Rig) -> None:
 def test_stop_kills_a_container_that_is_deaf(rig: Rig) -> None:
     """After the grace comes KILL, which leaves 137."""
     made = rig.started(script=DEAF)
+    rig.wait(lambda: rig.engine.tail(made, 1).lines)  # a program that has just begun is not deaf yet
     rig.engine.stop(made, 1)
     assert rig.must_see(made).exit_code == KILLED
+
+
+def test_stop_waits_for_a_container_that_takes_its_time(rig: Rig) -> None:
+    """One that ends within the grace leaves its own code."""
+    made = rig.started(script=Script(log=(Line("up"),), term_s=0.3, term_code=7))
+    rig.wait(lambda: rig.engine.tail(made, 1).lines)
+    rig.engine.stop(made, 20)
+    assert (rig.must_see(made).state, rig.must_see(made).exit_code) == (ContainerState.EXITED, 7)
 
 
 def test_stop_also_ends_a_paused_container(rig: Rig) -> None:

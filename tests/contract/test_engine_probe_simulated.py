@@ -14,7 +14,7 @@ import pytest
 from controller.adapters.http_probe import HttpProbe
 from controller.dialects.registry import DIALECTS
 from controller.model.moment import Instant
-from controller.model.observed import Probe, ServePhase
+from controller.model.observed import EngineMetrics, Probe, ServePhase
 from controller.model.profile import DialectName
 from controller.model.reading import Known
 from controller.model.resolved import Readiness, Serving
@@ -22,7 +22,7 @@ from controller.ports import ProbeTarget
 from controller.settings import Bounds
 from tests.contract.http_servers import free_port
 
-ENGINE = Path(__file__).parents[2] / "controller" / "simulation" / "engine_server.py"
+ROOT = Path(__file__).parents[2]
 NOW = Instant(1_800_000_000.0, 50.0)
 
 
@@ -30,8 +30,9 @@ NOW = Instant(1_800_000_000.0, 50.0)
 def engine(name: DialectName, *flags: str) -> Iterator[int]:
     """A simulated engine that serves `chat`; its port."""
     port = free_port()
-    command = [sys.executable, str(ENGINE), "--dialect", name.value, "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen([*command, "--served-model-name", "chat", "alias", *flags], stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "controller.simulation.engine", "--dialect", name.value, "--host", "127.0.0.1"]
+    command += ["--port", str(port), "--served-model-name", "chat", "alias", *flags]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)
     try:
         yield port
     finally:
@@ -69,10 +70,16 @@ def serving(found: Probe) -> bool:
     return found.phase is ServePhase.SERVING
 
 
+def metrics(found: Probe) -> EngineMetrics:
+    """Its figures, which must be known."""
+    assert isinstance(found.metrics, Known), found
+    return found.metrics.value
+
+
 @pytest.mark.parametrize("name", sorted(DIALECTS.keys() - {DialectName.GENERIC}))
 def test_engine_boots_into_serving(ask: Callable[..., Probe], name: DialectName) -> None:
-    """Refused or loading first, as its type does; then the name, a completion, and its own figures."""
-    with engine(name, "--sim-load-s", "0.5") as port:
+    """Given a booting engine, it is refused or loading first, as its type does; then it has name, completion and figures."""
+    with engine(name, "--sim-load-s", "1") as port:
         answers = until(serving, lambda: ask(name, port))
         again = ask(name, port)
     assert {found.phase for found in answers[:-1]} <= {ServePhase.REFUSED, ServePhase.LOADING}
@@ -80,13 +87,12 @@ def test_engine_boots_into_serving(ask: Callable[..., Probe], name: DialectName)
     assert again.served is True
     assert again.completion is not None
     assert again.completion.ok, again.completion.detail
-    assert isinstance(again.metrics, Known)
-    assert again.metrics.value.running == 0
-    assert again.metrics.value.generation_tokens == 2 * again.completion.tokens
+    assert metrics(again).running == 0
+    assert metrics(again).generation_tokens == 2 * again.completion.tokens
 
 
 def test_loading_llamacpp_answers_503(ask: Callable[..., Probe]) -> None:
-    """It is up at once and says that it loads."""
+    """Given a llama.cpp that loads, it is up at once and says that it loads."""
     with engine(DialectName.LLAMACPP, "--sim-load-s", "30") as port:
         found = until(lambda p: p.phase is not ServePhase.REFUSED, lambda: ask(DialectName.LLAMACPP, port))[-1]
     assert found.phase is ServePhase.LOADING
@@ -94,7 +100,7 @@ def test_loading_llamacpp_answers_503(ask: Callable[..., Probe]) -> None:
 
 
 def test_key_opens_and_its_absence_is_named(ask: Callable[..., Probe]) -> None:
-    """Every probe sends the key; without it the engine counts as failing."""
+    """Given an engine with a key, every probe sends it; without it the engine counts as failing."""
     with engine(DialectName.VLLM, "--api-key", "sk-1") as port:
         until(serving, lambda: ask(DialectName.VLLM, port, "sk-1"))
         refused = ask(DialectName.VLLM, port)
@@ -102,17 +108,59 @@ def test_key_opens_and_its_absence_is_named(ask: Callable[..., Probe]) -> None:
     assert "api key is refused" in refused.detail
 
 
+@pytest.mark.parametrize("version", ["0.8", "0.11", "0.33"])
+def test_figures_of_every_version_of_vllm(ask: Callable[..., Probe], version: str) -> None:
+    """Given a busy vLLM of any version, its names of metrics give the same figures."""
+    with engine(DialectName.VLLM, "--sim-metrics", version, "--sim-requests", "2", "--sim-tps", "500") as port:
+        until(serving, lambda: ask(DialectName.VLLM, port))
+        found = until(lambda p: bool(metrics(p).generation_tokens), lambda: ask(DialectName.VLLM, port))[-1]
+    assert metrics(found).running == 2
+    assert 0 < (metrics(found).kv_usage or 0) < 1
+    assert (metrics(found).steps or 0) > 0
+
+
+@pytest.mark.parametrize(("answers", "ok"), [("thinking", True), ("garbage", True), ("empty", False)])
+@pytest.mark.parametrize("name", [DialectName.VLLM, DialectName.LLAMACPP])
+def test_a_completion_counts_by_its_tokens(ask: Callable[..., Probe], name: DialectName, answers: str, ok: bool) -> None:
+    """Given answers of one kind, reasoning alone counts as a completion, an answer without a token does not."""
+    with engine(name, "--sim-answers", answers) as port:
+        found = until(serving, lambda: ask(name, port))[-1]
+    assert found.completion is not None
+    assert found.completion.ok is ok, found.completion.detail
+
+
+def test_a_thinker_that_ends_before_its_first_word_has_completed(ask: Callable[..., Probe]) -> None:
+    """Given reasoning that ends by itself without a word of content, it counts as a completion."""
+    with engine(DialectName.VLLM, "--sim-answers", "thinking", "--sim-answer-tokens", "3") as port:
+        found = until(serving, lambda: ask(DialectName.VLLM, port))[-1]
+    assert found.completion is not None
+    assert found.completion.ok, found.completion.detail
+    assert "finish reason stop" in found.completion.detail
+
+
 def test_hung_engine_has_health_and_no_completion(ask: Callable[..., Probe]) -> None:
-    """srv-05 seen by a probe: 200 on health, and nothing ever decoded."""
+    """Given an engine that hangs (srv-05), health says 200, and nothing is ever decoded."""
     with engine(DialectName.VLLM, "--sim-hang") as port:
         found = until(serving, lambda: ask(DialectName.VLLM, port))[-1]
+        again = ask(DialectName.VLLM, port)
     assert found.completion is not None
     assert not found.completion.ok
     assert "within 1 s" in found.completion.detail
+    assert metrics(again).steps == 0
+    assert (metrics(again).running or 0) >= 1
+
+
+def test_a_busy_engine_may_say_503_and_still_counts(ask: Callable[..., Probe]) -> None:
+    """Given health that is 503 under load (srv-06), it seems to load, and its figures go on."""
+    with engine(DialectName.LLAMACPP, "--sim-busy-503", "--sim-requests", "1") as port:
+        found = until(lambda p: p.phase is ServePhase.LOADING, lambda: ask(DialectName.LLAMACPP, port))[-1]
+        before = metrics(found).generation_tokens or 0
+        until(lambda p: (metrics(p).generation_tokens or 0) > before, lambda: ask(DialectName.LLAMACPP, port))
+    assert "busy" in found.detail
 
 
 def test_tenant_answers_on_its_page(ask: Callable[..., Probe]) -> None:
-    """A generic tenant is as ready as its page."""
+    """Given a generic tenant, it is as ready as its page."""
     with engine(DialectName.GENERIC) as port:
         found = until(serving, lambda: ask(DialectName.GENERIC, port))[-1]
     assert found.completion is None

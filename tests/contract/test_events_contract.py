@@ -1,4 +1,4 @@
-"""What the port ContainerEvents promises, on the engine in memory and on a real one."""
+"""What the port ContainerEvents promises, on every kind of engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from controller.simulation.script import Script
+from controller.simulation.engine.script import Script
 from tests.contract.rigs import Rig
 from tests.docker_fixtures import eventually
 

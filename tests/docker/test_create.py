@@ -14,7 +14,7 @@ from controller.errors import EnvironmentFault, SpecFault
 from controller.model.identity import Identity
 from controller.model.plan import CreateRequest
 from controller.model.resolved import ContainerSpec, Mount, Ulimit
-from tests.contract.rigs import free_port
+from tests.contract.http_servers import free_port
 from tests.docker_fixtures import DockerRig, eventually
 
 pytestmark = pytest.mark.docker

@@ -16,7 +16,7 @@ def test_a_boot_that_ends_is_left_stopped_with_its_reason(steward: Steward) -> N
     """Given an engine that exits while loading, when it is applied, then it is Stalled with the engine's words, tried once."""
     port = free_port()
     words = "RuntimeError: the weights are of another world"
-    args = ("--sim-boot-exit-code", "3", "--sim-boot-exit-after-s", "0.3", "--sim-boot-exit-log", words)
+    args = ("--sim-load-s", "30", "--sim-exits-s", "0.3", "--sim-exit-code", "3", "--sim-exit-log", words)
     steward.write(Entry("chat", port, args=args))
     applied = steward.cli("apply", "--timeout", "60s")
     assert applied.returncode == 1
@@ -32,7 +32,7 @@ def test_a_boot_that_ends_is_left_stopped_with_its_reason(steward: Steward) -> N
 def test_a_boot_that_stands_still_is_stopped_and_start_tries_again(steward: Steward) -> None:
     """Given an engine that stops moving at half its load, when boot.stall passes, then it is stopped; `start` boots it anew."""
     port = free_port()
-    steward.write(Entry("chat", port, args=("--sim-load-s", "1", "--sim-stall-at", "0.5"), more=("boot: {stall: 3s}",)))
+    steward.write(Entry("chat", port, args=("--sim-load-s", "1", "--sim-stall-s", "0.5"), more=("boot: {stall: 3s}",)))
     steward.start()
     stalled = until(lambda: (i := steward.instance("chat")) and i["state"] == "Stalled" and i, "Stalled")
     condition = next(c for c in stalled["conditions"] if c["type"] == "Stalled")
@@ -48,7 +48,7 @@ def test_a_boot_that_stands_still_is_stopped_and_start_tries_again(steward: Stew
 def test_an_engine_that_dies_after_ready_is_started_again(steward: Steward) -> None:
     """Given a ready engine that ends with code 0, when the pause has passed, then the same container runs again."""
     port = free_port()
-    args = ("--sim-exit-after-s", "3", "--sim-exit-code", "0", "--sim-exit-log", "EngineDeadError")
+    args = ("--sim-exits-s", "4", "--sim-exit-code", "0", "--sim-exit-log", "EngineDeadError")
     steward.write(Entry("chat", port, args=args))
     steward.start()
     steward.ready("chat")

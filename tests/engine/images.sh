@@ -8,7 +8,8 @@ set -euo pipefail
 [ -n "${DOCKER_HOST:-}" ] || die "DOCKER_HOST is not set; 'make engine' starts an engine and prints it"
 
 label=test-image.inputs
-server=$checkout/controller/simulation/engine_server.py
+cd "$checkout"
+sources=(controller/__init__.py controller/simulation/__init__.py controller/simulation/engine/*.py)
 
 # digest WORD... : of the contents of the named files, and of other words as they are.
 digest() {
@@ -49,7 +50,8 @@ python_image() {
 }
 
 simulated_image() {
-    cp "$here/simulated/Dockerfile" "$server" .
+    cp "$here/simulated/Dockerfile" .
+    tar -C "$checkout" -c "${sources[@]}" | tar -x
     build "$1" "$2" .
 }
 
@@ -75,6 +77,7 @@ python() {
 docker version >/dev/null 2>&1 || die "no Docker engine answers at $DOCKER_HOST"
 python_inputs=$(digest "$here/python/rootfs.sh" "$here/python/packages.txt")
 make_image steward-test/python:3.11 "$python_inputs" python_image
-make_image steward-test/simulated:1 "$(digest "$python_inputs" "$here/simulated/Dockerfile" "$server")" simulated_image
+make_image steward-test/simulated:1 "$(digest "$python_inputs" "$here/simulated/Dockerfile" "${sources[@]}")" \
+    simulated_image
 make_image steward-test/llamacpp:1 "$(digest "$python_inputs" "$here"/llamacpp/Dockerfile "$here"/llamacpp/llama_server.py \
     "$(pinned_wheel)")" llamacpp_image

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.app.files import FileResolver
+from controller.errors import EngineUnreachable
 from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
@@ -19,17 +22,24 @@ from controller.model.events import Command, Event, Reply, Verb
 from controller.model.moment import Instant
 from controller.model.observed import Container
 from controller.model.problem import Problem
+from controller.model.reading import Known
+from controller.model.rig import RigFacts
 from controller.model.snapshot import Snapshot, SourceFile, snapshot_of
 from controller.model.status import InstanceStatus, Status
 from controller.settings import Bounds, Settings
-from controller.simulation.memory_engine import MemoryEngine
-from controller.simulation.memory_hand import MemoryHand
+from controller.simulation.cards import SimulatedGpus
+from controller.simulation.container_engine import SimulatedEngine
+from controller.simulation.engine.script import Script
+from controller.simulation.hand import SimulatedHand
 from controller.simulation.memory_probe import MemoryProbe
-from controller.simulation.memory_world import MemoryClock, MemoryGpus, MemoryHost, MemoryWorkers, memory_cards
+from controller.simulation.memory_world import MemoryClock, MemoryHost, MemoryWorkers, memory_cards
+from controller.simulation.scripted import ScriptedProcesses
 from controller.store.sqlite import SqliteStore
 from reconcilers.rig import RigReconcilers, World
 
 IMAGE = "steward-test/simulated:1"
+GATHER_S = Bounds().gather
+LOADS_5_S = Script(load_s=5.0, load_phase="503")
 SETTINGS = Settings(Path("desired"), Path("state"), Path("lock"))
 
 
@@ -89,18 +99,27 @@ class MemoryRig:
     def __init__(self, text: str, *, cards: int = 4, store: SqliteStore | None = None, world: MemoryRig | None = None) -> None:
         """A controller over a fresh world, or over the world of an earlier controller."""
         self.clock: MemoryClock = world.clock if world else MemoryClock()
-        self.engine: MemoryEngine = world.engine if world else MemoryEngine(self.clock)
+        self.processes: ScriptedProcesses = world.processes if world else ScriptedProcesses(self.clock)
+        self.engine: SimulatedEngine = world.engine if world else SimulatedEngine(self.clock, self.processes)
         self.host: MemoryHost = world.host if world else MemoryHost(self.engine)
-        self.gpus: MemoryGpus = world.gpus if world else MemoryGpus(self.engine, memory_cards(cards))
-        self.hand = MemoryHand(self.engine)
+        self.gpus: SimulatedGpus = world.gpus if world else self._cards(cards)
+        self.hand = SimulatedHand(self.engine)
         self.source = TextSource(text)
         self.store = store or SqliteStore(":memory:", Bounds())
         self.recorder = Counting()
         self.last: Pass | None = None
+        self.steps = 0
+        self.always: Callable[[MemoryRig], None] = world.always if world else _nothing_to_check
+        """What has to hold after every pass; it raises where it does not."""
         if world is None:
             self.engine.add_image(IMAGE)
-        self._triggers = frozenset({"start"})
+            self.engine.default = LOADS_5_S
+        self.workers = MemoryWorkers(self.clock)
+        self._started = False
         self.loop = self._loop()
+
+    def _cards(self, count: int) -> SimulatedGpus:
+        return SimulatedGpus(RigFacts(Known(memory_cards(count))), self.engine.cells, self.clock)
 
     def world(self) -> World:
         """The ports of this world."""
@@ -108,7 +127,7 @@ class MemoryRig:
         return World(engine, engine, engine, engine, self.gpus, self.host, NoSecrets())
 
     def _loop(self) -> Loop:
-        bounds, workers, secrets = Bounds(), MemoryWorkers(), NoSecrets()
+        bounds, workers, secrets = Bounds(), self.workers, NoSecrets()
         reconcilers = RigReconcilers(self.world(), bounds)
         desire = Desire(self.source, FileResolver(SETTINGS, secrets), self.store)
         desire.load()
@@ -128,22 +147,34 @@ class MemoryRig:
         )
 
     def step(self, *triggers: str) -> Status:
-        """One pass."""
-        done = self.loop.step(self._triggers | frozenset(triggers))
-        self._triggers = frozenset({"worker"} if done.acted else ())
-        self.last = done
-        return done.status
+        """One pass, for these triggers and what the engine's event stream tells."""
+        told: set[str] = set(triggers) if self._started else {"start", *triggers}
+        with contextlib.suppress(EngineUnreachable):
+            self.engine.follow(lambda _text: told.add("event"), lambda: False)
+        self._started = True
+        self.steps += 1
+        self.last = self.loop.step(frozenset(told))
+        self.always(self)
+        return self.last.status
 
     def run(self, seconds: float, *triggers: str) -> Status:
-        """Passes until this much time has passed, each when the one before asked for it."""
+        """Passes until this much time has passed, each when there is a reason for it."""
         ends = self.clock.mono + seconds
         status = self.step(*triggers)
         while self.clock.mono < ends:
-            assert self.last is not None
-            at = min(ends, max(self.clock.mono + 0.05, self.last.next_at))
-            self.clock.advance((0.05 if self._triggers else at - self.clock.mono) or 0.05)
+            self.clock.advance(self._next_moment(ends) - self.clock.mono)
             status = self.step()
         return status
+
+    def _next_moment(self, ends: float) -> float:
+        """When the loop has its next reason to look: what it asked for, a job or a container that ends, an event.
+
+        Reasons at almost the same time are taken together, as the loop around the passes does.
+        """
+        assert self.last is not None
+        moments = [ends, self.last.next_at, self.workers.next_at(), self.processes.next_end()]
+        at = self.clock.mono if self.engine.has_news() else min(moment for moment in moments if moment is not None)
+        return max(at, self.clock.mono + GATHER_S)
 
     def edit(self, text: str) -> None:
         """Save another estate."""
@@ -171,6 +202,10 @@ class MemoryRig:
         """Those that run."""
         return [container for container in self.containers(instance) if container.running]
 
+    def happened(self, action: str) -> int:
+        """How often the engine did this to a container, in Docker's words."""
+        return sum(event.action == action for event in self.engine.cells.events)
+
     def instance(self, name: str) -> InstanceStatus:
         """How an instance stands after the last pass."""
         assert self.last is not None
@@ -179,6 +214,10 @@ class MemoryRig:
     def kinds(self, instance: str = "") -> list[str]:
         """The kinds of the journal lines, of one instance or all."""
         return [event.kind for event in self.recorder.events if not instance or event.instance == instance]
+
+
+def _nothing_to_check(rig: MemoryRig) -> None:
+    """A rig of which nothing more is asked."""
 
 
 def estate(*entries: str, rig: str = "{boot: {stagger: 0s}}", more: str = "") -> str:

@@ -2,7 +2,8 @@
  *
  * Every call reads its answer from the text file named by NVML_SHIM_STATE, one "key value" a line, so that a test changes
  * the cards while the program runs. "fault.FUNCTION CODE", "fault.CARD CODE" and "fault.CARD.FUNCTION CODE" make calls fail;
- * "hang.FUNCTION 1" keeps a call from returning for as long as the line stands. Compile with -DOLD_DRIVER for a library that
+ * "hang.FUNCTION 1" keeps a call from returning for as long as the line stands; "xid.CARD CODE CODE" are the Xids that a card
+ * has had, of which a registered event set is told each new one once. Compile with -DOLD_DRIVER for a library that
  * lacks the newer symbols, and with -DNO_UTILIZATION for one that lacks a symbol without an older form.
  */
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OK = 0, BAD_ARGUMENT = 2, NOT_SUPPORTED = 3, TOO_SMALL = 7, TEXT = 256, LINE = 4096 };
+enum { OK = 0, BAD_ARGUMENT = 2, NOT_SUPPORTED = 3, TOO_SMALL = 7, TIMED_OUT = 10, XID = 8, TEXT = 256, LINE = 4096 };
 
 typedef void *device;
 typedef unsigned long long bytes;
@@ -19,6 +20,8 @@ typedef struct { unsigned version; bytes total, reserved, free, used; } memory_v
 typedef struct { unsigned pid; bytes used; unsigned gpu_instance, compute_instance; } process;
 typedef struct { unsigned gpu, memory; } rates;
 typedef struct { unsigned version, sensor; int degrees; } temperature_v1;
+typedef struct { device card; bytes type, data; unsigned gpu_instance, compute_instance; } event;
+typedef struct { device card; unsigned told; } event_set;
 typedef struct { char legacy[16]; unsigned domain, bus, slot, id, subsystem; char bus_id[32]; } pci;
 
 static int look(const char *key, char *value, size_t size) {
@@ -265,4 +268,56 @@ int nvmlDeviceGetNvLinkRemoteDeviceType(device card, unsigned link, unsigned *ty
     int code = link_of("nvmlDeviceGetNvLinkRemoteDeviceType", card, link, kind, place);
     *type = strcmp(kind, "switch") ? 0 : 2;
     return code;
+}
+
+/* How many Xids the card has had, and the one at this place among them. */
+static unsigned xids(device card, unsigned place, bytes *code) {
+    char key[TEXT], text[LINE], *entry, *rest;
+    unsigned found = 0;
+    snprintf(key, sizeof key, "xid.%d", index_of(card));
+    if (!look(key, text, sizeof text)) return 0;
+    for (entry = strtok_r(text, " ", &rest); entry; entry = strtok_r(NULL, " ", &rest), found++)
+        if (found == place) *code = strtoull(entry, NULL, 10);
+    return found;
+}
+
+int nvmlDeviceGetSupportedEventTypes(device card, bytes *types) {
+    char text[TEXT];
+    int code = gate("nvmlDeviceGetSupportedEventTypes", card);
+    if (code || (code = card_text(card, "events", text, sizeof text))) return code;
+    *types = strtoull(text, NULL, 10);
+    return OK;
+}
+
+int nvmlEventSetCreate(event_set **set) {
+    int code = gate("nvmlEventSetCreate", NULL);
+    *set = code ? NULL : calloc(1, sizeof **set);
+    return code;
+}
+
+int nvmlDeviceRegisterEvents(device card, bytes types, event_set *set) {
+    bytes code = 0;
+    int fault = gate("nvmlDeviceRegisterEvents", card);
+    if (fault || types != XID) return fault ? fault : NOT_SUPPORTED;
+    *set = (event_set){card, xids(card, 0, &code)};
+    return OK;
+}
+
+/* Whatever the time to wait, nothing comes while it waits. What a card reported before it was lost is still told. */
+int nvmlEventSetWait_v2(event_set *set, event *answer, unsigned milliseconds) {
+    bytes code = 0;
+    int fault;
+    (void)milliseconds;
+    if (set->card && xids(set->card, set->told, &code) > set->told) {
+        set->told++;
+        *answer = (event){set->card, XID, code, (unsigned)-1, (unsigned)-1};
+        return OK;
+    }
+    fault = gate("nvmlEventSetWait_v2", set->card);
+    return fault ? fault : TIMED_OUT;
+}
+
+int nvmlEventSetFree(event_set *set) {
+    free(set);
+    return gate("nvmlEventSetFree", NULL);
 }

@@ -27,6 +27,7 @@ class ShimCard:
     persistence: str = "1"
     capability: str = "8.6"
     bus: str = "0000:01:00"
+    events: str = "8"
     links: tuple[str, ...] = ()
 
     def lines(self, index: int) -> list[str]:
@@ -49,6 +50,7 @@ class ShimCard:
             "persistence": self.persistence,
             "capability": self.capability,
             "bus": self.bus,
+            "events": self.events,
             **{f"link.{number}": link for number, link in enumerate(self.links)},
         }
         return [f"card.{index}.{key} {value}" for key, value in values.items() if value]
@@ -120,8 +122,8 @@ def geforce() -> ShimState:
 
 
 def wsl2() -> ShimState:
-    """Windows holds the card: no memory of single processes, no persistence mode."""
-    return ShimState((rtx_3090(0, used_mib=9000, compute="4711:?", persistence=""),))
+    """Windows holds the card: no memory of single processes, no persistence mode, no events."""
+    return ShimState((rtx_3090(0, used_mib=9000, compute="4711:?", persistence="", events=""),))
 
 
 def not_root() -> ShimState:

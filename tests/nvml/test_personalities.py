@@ -13,6 +13,7 @@ from controller.model.rig import Card
 from tests.nvml.shim import ShimGpus
 from tests.nvml.state import (
     MIB,
+    ShimCard,
     ShimState,
     data_centre,
     driver_not_loaded,
@@ -92,6 +93,7 @@ def test_wsl2_tells_who_but_not_how_much(shim: Start) -> None:
     assert (process.pid, process.name) == (4711, "python3")
     assert "does not tell the memory" in reason(process.used_bytes)
     assert "does not offer" in reason(card.persistence)
+    assert "does not offer" in reason(card.last_xid)
 
 
 @pytest.mark.parametrize("compute", ["", f"5150:{20000 * MIB}"], ids=["nobody listed", "ids of the host"])
@@ -230,6 +232,83 @@ def test_session_that_ends_amid_the_readings_is_not_half_a_rig(shim: Start) -> N
     """Given a driver that goes away after it named the cards, then no card is told with made-up holes."""
     gone = geforce().with_extra("fault.nvmlDeviceGetMemoryInfo_v2 1")
     assert isinstance(shim(gone).read().cards, Unknown)
+
+
+def test_xid_is_told_to_every_later_read(shim: Start) -> None:
+    """Given a watched card that reports two faults, then the last code stays readable and the other card has had none."""
+    gpus = shim(geforce())
+    assert [card.last_xid for card in gpus.cards()] == [Known(None), Known(None)]
+
+    gpus.become(geforce().with_extra("xid.1 13 31"))
+
+    assert [card.last_xid for card in gpus.cards()] == [Known(None), Known(31)]
+    assert [card.last_xid for card in gpus.cards()] == [Known(None), Known(31)]
+
+
+def test_xid_from_before_the_watch_is_not_told(shim: Start) -> None:
+    """Given a fault that came before the first read, then the card has had none since it is watched."""
+    gpus = shim(geforce().with_extra("xid.0 48"))
+    assert [card.last_xid for card in gpus.cards()] == [Known(None), Known(None)]
+
+    gpus.become(geforce().with_extra("xid.0 48 94"))
+
+    assert gpus.cards()[0].last_xid == Known(94)
+
+
+def test_card_is_lost_with_its_xid(shim: Start) -> None:
+    """Given a card that reports Xid 79 and falls off the bus, then the lost card tells the code that it was lost with."""
+    gpus = shim(geforce())
+    gpus.read()
+
+    gpus.become(geforce().with_extra("xid.1 79", "fault.1 15"))
+    _, lost = gpus.cards()
+
+    assert (lost.healthy, lost.last_xid) == (Known(False), Known(79))
+
+
+def test_xid_outlives_a_reload_of_the_driver(shim: Start) -> None:
+    """Given a session that ends after a fault, then the code is kept and faults of the next session are seen."""
+    gpus = shim(geforce())
+    gpus.read()
+    gpus.become(geforce().with_extra("xid.0 13"))
+    gpus.read()
+    gpus.become(driver_not_loaded())
+    assert isinstance(gpus.read().cards, Unknown)
+
+    gpus.become(geforce())
+    assert [card.last_xid for card in gpus.cards()] == [Known(13), Known(None)]
+    gpus.become(geforce().with_extra("xid.1 45"))
+
+    assert [card.last_xid for card in gpus.cards()] == [Known(13), Known(45)]
+
+
+@pytest.mark.parametrize(
+    ("card", "fault", "words"),
+    [
+        (rtx_3090(0, events=""), "", "does not offer"),
+        (rtx_3090(0, events="5"), "", "does not offer"),
+        (rtx_3090(0), "fault.nvmlEventSetCreate 3", "does not offer"),
+        (rtx_3090(0), "fault.nvmlDeviceRegisterEvents 4", "may not read"),
+        (rtx_3090(0), "fault.nvmlEventSetWait_v2 999", "unknown error"),
+    ],
+    ids=["no events", "no Xid events", "no event sets", "not allowed", "wait fails"],
+)
+def test_card_without_xid_events_misses_only_them(shim: Start, card: ShimCard, fault: str, words: str) -> None:
+    """Given a card or driver that gives no Xid events, then that reading alone is Unknown, never "none seen"."""
+    (read,) = shim(ShimState((card,)).with_extra(*([fault] if fault else []))).cards()
+
+    assert unknown_fields(read) == {"last_xid"}
+    assert words in reason(read.last_xid)
+
+
+def test_watch_that_was_not_allowed_begins_when_it_is(shim: Start) -> None:
+    """Given events that may not be registered for at first, then a later read begins the watch."""
+    gpus = shim(geforce().with_extra("fault.nvmlDeviceRegisterEvents 4"))
+    assert "may not read" in reason(gpus.cards()[0].last_xid)
+
+    gpus.become(geforce())
+
+    assert gpus.cards()[0].last_xid == Known(None)
 
 
 @pytest.mark.parametrize(

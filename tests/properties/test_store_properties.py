@@ -172,8 +172,9 @@ def _create(instance: str, spec_hash: str, generation: int) -> Step:
 class CreatesAndKills(RuleBasedStateMachine):
     """A planner that asks the store for the generation, an engine whose answers get lost, and a process that is killed.
 
-    The promise: a create whose outcome is not known is retried under the same name, so an engine that refuses a name
-    twice can never hold two containers of one spec because of a lost answer; and a generation is never used for two specs.
+    The promise: a create whose container was not seen yet is retried under the same name, so an engine that refuses a name
+    twice can never hold two containers of one spec because an answer was lost or a list lagged behind; and a generation is
+    never used for two specs.
     """
 
     @initialize()
@@ -183,7 +184,7 @@ class CreatesAndKills(RuleBasedStateMachine):
         self.path = Path(self.folder.name) / "steward.db"
         self.store = SqliteStore(self.path)
         self.names: dict[tuple[str, int], str] = {}
-        self.unanswered: dict[str, tuple[str, int]] = {}
+        self.unseen: dict[str, tuple[str, int]] = {}
 
     @rule(
         instance=st.sampled_from(["chat", "embed"]),
@@ -194,7 +195,7 @@ class CreatesAndKills(RuleBasedStateMachine):
         """One create as the planner makes it, and one way in which it may end."""
         memory = self.store.memory()
         generation = memory.open_creates.get((instance, spec_hash)) or memory.generations.get(instance, 0) + 1
-        if (waiting := self.unanswered.get(instance)) and waiting[0] == spec_hash:
+        if (waiting := self.unseen.get(instance)) and waiting[0] == spec_hash:
             assert generation == waiting[1]
         assert self.names.setdefault((instance, generation), spec_hash) == spec_hash
         intent = self.store.begin(_create(instance, spec_hash, generation), Instant(1.0, 1.0), "p")
@@ -202,10 +203,17 @@ class CreatesAndKills(RuleBasedStateMachine):
             self.restart()
         else:
             self.store.finish(intent, Instant(2.0, 2.0), result, "")
-        if result in ("unknown", "kill"):
-            self.unanswered[instance] = (spec_hash, generation)
-        elif result == "done" or (waiting and waiting[0] != spec_hash):
-            self.unanswered.pop(instance, None)
+        if result in ("done", "unknown", "kill"):
+            self.unseen[instance] = (spec_hash, generation)
+        elif waiting and waiting[0] != spec_hash:
+            self.unseen.pop(instance, None)
+
+    @rule(instance=st.sampled_from(["chat", "embed"]))
+    def see(self, instance: str) -> None:
+        """The container of the latest create is seen, and started."""
+        if waiting := self.unseen.pop(instance, None):
+            start = Step(f"start:{instance}", Action.START, instance, Cause("container"), target="c1", spec_hash=waiting[0])
+            self.store.finish(self.store.begin(start, Instant(2.0, 2.0), "p"), Instant(2.0, 2.0), "done", "")
 
     @rule()
     def restart(self) -> None:
@@ -215,10 +223,10 @@ class CreatesAndKills(RuleBasedStateMachine):
         self.store.close_open_intents(Instant(3.0, 3.0))
 
     @invariant()
-    def only_unanswered_creates_are_open(self) -> None:
-        """Nothing is asked again that was answered."""
+    def only_unseen_creates_are_open(self) -> None:
+        """Nothing is asked again whose container was seen."""
         if hasattr(self, "store"):
-            expected = {(instance, spec): generation for instance, (spec, generation) in self.unanswered.items()}
+            expected = {(instance, spec): generation for instance, (spec, generation) in self.unseen.items()}
             assert self.store.memory().open_creates == expected
 
     def teardown(self) -> None:

@@ -12,7 +12,11 @@ from controller.model.observed import EngineMetrics
 from controller.model.parameters import parameters_of
 from controller.model.profile import DialectName
 from controller.model.track import FaultClass
-from controller.simulation.engine_server import Engine, configure
+from controller.simulation.engine.config import configure
+from controller.simulation.engine.counts import Counts
+from controller.simulation.engine.figures import Load, figures
+from controller.simulation.engine.metric_tables import families
+from controller.simulation.engine.metrics import page
 from tests.unit.argv_text import argv_text
 
 GENERIC = dialect(DialectName.GENERIC)
@@ -50,16 +54,17 @@ def test_the_simulated_engine_takes_that_argv() -> None:
     config = configure(words, {})
     assert (config.dialect, config.names, config.port) == ("simulated", ("code", "coder"), 8000)
     assert (config.context, config.slots, config.api_key) == (32768, 4, "key")
-    assert (config.behaviour.load_s, config.behaviour.tps) == (5.0, 50.0)
+    assert (config.script.load_s, config.script.tps) == (5.0, 50.0)
 
 
 @pytest.mark.parametrize("name", [DialectName.SIMULATED, DialectName.VLLM, DialectName.LLAMACPP])
 def test_metrics_of_the_simulated_engine_are_understood(name: DialectName) -> None:
     """Given a page of the simulated engine in a dialect's manner, when it is mapped, then the basic figures are there."""
-    engine = Engine(configure(["--dialect", name.value], {}))
-    engine.counts.running, engine.counts.waiting = 2, 1
-    engine.counts.generated_tokens, engine.counts.prompt_tokens, engine.counts.steps = 30, 10, 31
-    found = dialect(name).metrics(samples(engine.metrics()))
+    counts = Counts()
+    counts.prefill(10, 0.1, 0.1)
+    counts.decode(30, 0.01, 30, None)
+    text = page(families(name.value, None, drafter=False), figures(counts, Load(2, 1, 100, 1000), None), "chat")
+    found = dialect(name).metrics(samples(text))
     assert (found.running, found.waiting, found.steps) == (2.0, 1.0, 31.0)
     assert (found.generation_tokens, found.prompt_tokens) == (30.0, 10.0)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.adapters.docker.logs import clean_line, tail_of
+from controller.adapters.docker.logs import tail_of
+from controller.model.log_line import clean_line
 
 T = "2026-11-30T07:29:41.68001616%dZ "
 

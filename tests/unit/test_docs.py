@@ -12,11 +12,12 @@ from typing import Any, Final, get_type_hints
 import pytest
 from pydantic import BaseModel
 
-from controller.adapters.docker import logs, wire
+from controller.adapters.docker import wire
 from controller.app import live
 from controller.cli import converging, tell
 from controller.cli.main import main
 from controller.loop import desire
+from controller.model import log_line
 from controller.model.compose import STEWARDS_OWN, Requires, Service, XSteward
 from controller.model.desired import (
     Boot,
@@ -248,7 +249,7 @@ def figure(name: str, value: float) -> str:
         ("write-ahead log", opening.WAL_BYTES),
         ("a secret", secrets.MAX_BYTES),
         ("answer of the Docker engine", wire.ANSWER_BYTES),
-        ("a line of a log", logs.LINE_CHARACTERS),
+        ("a line of a log", log_line.LINE_CHARACTERS),
         ("a journal line on stderr", journal.MESSAGE_CHARACTERS),
         ("HTTP connections", server.CONNECTIONS),
         ("idle HTTP connection", float(server.IDLE_S)),

@@ -19,8 +19,10 @@ from controller.model.reading import Known, Unknown
 from controller.model.rig import Card, RigFacts
 from controller.ports import EngineFacts, HostMemory
 from controller.settings import Settings
-from controller.simulation.memory_engine import MemoryEngine
-from controller.simulation.memory_world import MemoryClock, MemoryGpus, MemoryHost, memory_cards
+from controller.simulation.cards import SimulatedGpus
+from controller.simulation.container_engine import SimulatedEngine
+from controller.simulation.memory_world import MemoryClock, MemoryHost, memory_cards
+from controller.simulation.scripted import ScriptedProcesses
 
 GIB = 2**30
 ENGINE = EngineFacts(
@@ -263,11 +265,17 @@ class Daemon:
         return self._facts
 
 
+def simulated_rig(cards: int) -> tuple[SimulatedEngine, SimulatedGpus]:
+    """An engine in memory and so many cards."""
+    clock = MemoryClock()
+    engine = SimulatedEngine(clock, ScriptedProcesses(clock))
+    return engine, SimulatedGpus(RigFacts(Known(memory_cards(cards))), engine.cells, clock)
+
+
 def examine(tmp_path: Path, facts: EngineFacts | None) -> tuple[Finding, ...]:
     """Run the doctor over a simulated rig."""
-    engine = MemoryEngine(MemoryClock())
+    engine, gpus = simulated_rig(2)
     settings = Settings(estate=tmp_path, state=tmp_path / "state", lock_dir=tmp_path / "locks")
-    gpus = MemoryGpus(engine, memory_cards(2))
     return run_doctor(engine, Daemon(facts), gpus, MemoryHost(engine), settings, (WantedPort("chat", 8010),))
 
 
@@ -300,10 +308,10 @@ def test_kernel_settings_are_read_from_the_given_tree(tmp_path: Path) -> None:
     """Given a kernel tree with one setting, then it is read and the missing one is Unknown with its file."""
     (tmp_path / "sys/fs/inotify").mkdir(parents=True)
     (tmp_path / "sys/fs/inotify/max_user_watches").write_text("65536\n")
-    engine = MemoryEngine(MemoryClock())
+    engine, gpus = simulated_rig(0)
     settings = Settings(estate=tmp_path, state=tmp_path, lock_dir=tmp_path)
 
-    facts = gather(engine, Daemon(ENGINE), MemoryGpus(engine, ()), LinuxHost(), settings, (), proc=tmp_path)
+    facts = gather(engine, Daemon(ENGINE), gpus, LinuxHost(), settings, (), proc=tmp_path)
 
     assert facts.inotify_watches == Known(65536)
     assert isinstance(facts.inotify_instances, Unknown)

@@ -133,7 +133,7 @@ gpus:
   - {profile: rtx-5090, memory_gib: 16}
 nvlink: [[1, 0], [0, 1]]
 host: {ram_gib: 64, shm_gib: 32, driver: "580.65"}
-simulation: {chat: {boot: 5s}}
+simulation: {engines: {chat: {load: 5s}}}
 """
 
 
@@ -157,6 +157,21 @@ def test_a_file_for_the_simulation_reports_nominal_memory(catalogue: Catalogue, 
     found = facts(f"sim:{path}", catalogue)
     assert [card.memory_total for card in cards(found)] == [Known(24 * GIB), Known(24 * GIB), Known(16 * GIB)]
     assert found.notes == ()
+
+
+def test_only_a_simulated_card_reports_its_types_ratings(tmp_path: Path) -> None:
+    """Given a profile with a power limit and a link, then `sim` cards report them and cards of a text do not."""
+    text = "id: a\nname: A\nmemory_gib: 24\ncompute_capability: 8.6\n"
+    text += "power_limit_w: {maximum: 280}\npcie: {generation: 3, lanes: 8}\n"
+    known = catalogue_for(snapshot_of([SourceFile("profiles/hardware/a.yml", "a.yml", text.encode())]), None, BOUNDS)
+    path = tmp_path / "rig.yml"
+    path.write_text("gpus: [{profile: a}]\n")
+
+    (simulated,), (plain,) = cards(facts(f"sim:{path}", known)), cards(facts("1x:a", known))
+
+    assert simulated.power_limit_watts == Known(280)
+    assert (simulated.pcie_max_generation, simulated.pcie_max_width) == (Known(3), Known(8))
+    assert all(isinstance(reading, Unknown) for reading in (plain.power_limit_watts, plain.pcie_max_generation))
 
 
 def test_mistakes_in_a_file_are_placed(catalogue: Catalogue, tmp_path: Path) -> None:

@@ -20,24 +20,21 @@ def store() -> Iterator[SqliteStore]:
     opened.close()
 
 
-def test_unfinished_create_keeps_its_generation(store: SqliteStore) -> None:
-    """From begin to finish the create is open under the generation that its name carries."""
+def test_unseen_create_keeps_its_generation(store: SqliteStore) -> None:
+    """Until its container was seen, a create is open under the generation that its name carries, whatever the answer was."""
     number = store.begin(create_step(generation=4), NOW, "p1")
     assert store.memory().open_creates == {("chat", "aaaa"): 4}
-    assert store.memory().generations == {"chat": 4}
     store.finish(number, NOW, "done", "created")
-    assert store.memory().open_creates == {}
+    assert store.memory().open_creates == {("chat", "aaaa"): 4}
     assert store.memory().generations == {"chat": 4}
 
 
 def test_lost_answer_keeps_the_create_open(store: SqliteStore) -> None:
-    """An unknown outcome is retried under the same generation until one attempt is answered."""
+    """An unknown outcome is retried under the same generation."""
     store.finish(store.begin(create_step(generation=4), NOW, "p1"), NOW, "unknown", "timed out")
     assert store.memory().open_creates == {("chat", "aaaa"): 4}
-    retry = store.begin(create_step(generation=4), NOW, "p2")
+    store.finish(store.begin(create_step(generation=4), NOW, "p2"), NOW, "done", "created")
     assert store.memory().open_creates == {("chat", "aaaa"): 4}
-    store.finish(retry, NOW, "done", "created")
-    assert store.memory().open_creates == {}
 
 
 @pytest.mark.parametrize("result", ["fault", "refused", "unsent"])
@@ -56,9 +53,10 @@ def test_answer_to_a_retry_tells_nothing_of_the_first_attempt(store: SqliteStore
     assert store.memory().open_creates == {("chat", "aaaa"): 4}
 
 
-def test_observed_container_settles_its_create(store: SqliteStore) -> None:
+@pytest.mark.parametrize("result", ["done", "unknown"])
+def test_observed_container_settles_its_create(store: SqliteStore, result: str) -> None:
     """Whoever starts a container of the spec has seen it, so its create is in doubt no more."""
-    store.finish(store.begin(create_step(generation=4), NOW, "p1"), NOW, "unknown", "timed out")
+    store.finish(store.begin(create_step(generation=4), NOW, "p1"), NOW, result, "")
     store.begin(step(Action.START, target="c9"), NOW, "p2")
     assert store.memory().open_creates == {}
 
@@ -75,7 +73,7 @@ def test_instances_do_not_mix(store: SqliteStore) -> None:
     """Two instances of the same spec hash each have their own open create."""
     first = store.begin(create_step("chat", generation=2), NOW, "p1")
     store.begin(create_step("embed", generation=7), NOW, "p1")
-    store.finish(first, NOW, "done", "")
+    store.finish(first, NOW, "refused", "")
     assert store.memory().open_creates == {("embed", "aaaa"): 7}
 
 

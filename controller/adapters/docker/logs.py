@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from controller.adapters.docker.wire import Wire, segment
+from controller.model.log_line import clean_lines
 from controller.model.observed import LogTail
 
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?")
-_ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _HEADER: Final = 8
 _STREAMS: Final = (0, 1, 2)
-_HIDDEN_KINDS: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-LINE_CHARACTERS: Final = 2000
-"""Longer lines are cut: engines print whole prompts in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,7 @@ def tail_of(pieces: Iterator[bytes], lines: int, limit: int) -> LogTail:
         while size > limit and len(kept) > 1:
             size -= len(kept.popleft().data)
     text, stamp = _joined(kept)
-    clean = tuple(line for raw in re.split(r"[\r\n]+", text[-limit:]) if (line := clean_line(raw)))
-    return LogTail(clean[-lines:], f"{stamp} {hashlib.sha256(text.encode()).hexdigest()[:12]}")
-
-
-def clean_line(text: str) -> str:
-    """One line without escape sequences, control and invisible characters, in a length that can be shown."""
-    visible = _ESCAPE.sub("", text).replace("\t", "    ")
-    return "".join(char for char in visible if unicodedata.category(char) not in _HIDDEN_KINDS).rstrip()[:LINE_CHARACTERS]
+    return LogTail(clean_lines(text[-limit:])[-lines:], f"{stamp} {hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
 
 def _joined(entries: Iterable[Entry]) -> tuple[str, str]:

@@ -58,8 +58,8 @@ def listed_names(answer: Answer) -> tuple[str, ...] | None:
     for model in models:
         aliases = _dig(model, ("aliases",))
         found = [_dig(model, ("id",)), *(aliases if isinstance(aliases, list) else [])]
-        names += [name for name in found if isinstance(name, str) and name not in names]
-    return tuple(names)
+        names += [name for name in found if isinstance(name, str)]
+    return tuple(dict.fromkeys(names))
 
 
 def unlisted(name: str, names: tuple[str, ...] | None) -> str:

@@ -1,31 +1,31 @@
-"""What other people and programs do to an engine behind Steward's back, on the engine in memory."""
+"""What other people and programs do to an engine behind Steward's back, on a simulated one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from controller.model.observed import Container, ContainerState, Listener
-from controller.simulation.memory_engine import MemoryEngine
-from controller.simulation.script import KILLED
+from controller.simulation.cell import Cell
+from controller.simulation.container_engine import SimulatedEngine
+
+_GRACE_S: Final = 10.0
+"""Docker's own, when nobody says another."""
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryHand:
+class SimulatedHand:
     """Somebody with a shell on the host."""
 
-    engine: MemoryEngine
+    engine: SimulatedEngine
 
     def kill(self, container: str) -> None:
         """`docker kill`."""
-        cells = self.engine.cells
-        cell = cells.find(container)
-        cells.tell("kill", cell.seen.id)
-        cells.end(cell, KILLED)
+        self.engine.cells.kill(self.engine.cells.find(container))
 
     def stop(self, container: str) -> None:
         """`docker stop`."""
-        cells = self.engine.cells
-        cells.stop(cells.find(container), 10.0)
+        self.engine.cells.stop(self.engine.cells.find(container), _GRACE_S)
 
     def start(self, container: str) -> None:
         """`docker start`."""
@@ -33,16 +33,16 @@ class MemoryHand:
 
     def pause(self, container: str) -> None:
         """`docker pause`."""
-        cell = self.engine.cells.find(container)
-        cell.seen = replace(cell.seen, state=ContainerState.PAUSED)
-        self.engine.cells.tell("pause", container)
+        self.engine.cells.pause(self.engine.cells.find(container))
 
     def rename(self, container: str, name: str) -> None:
         """`docker rename`."""
-        cell = self.engine.cells.find(container)
-        self.engine.cells.check_name(name)
-        cell.seen = replace(cell.seen, name=name)
-        self.engine.cells.tell("rename", container)
+        cells = self.engine.cells
+        with cells.lock:
+            cell = cells.find(container)
+            cells.check_name(name)
+            cell.seen = replace(cell.seen, name=name)
+            cells.tell("rename", container)
 
     def remove(self, container: str) -> None:
         """`docker rm -f`."""
@@ -53,9 +53,11 @@ class MemoryHand:
 
     def restart_policy(self, container: str, policy: str) -> None:
         """`docker update --restart`."""
-        cell = self.engine.cells.find(container)
-        cell.seen = replace(cell.seen, restart_policy=policy)
-        self.engine.cells.tell("update", container)
+        cells = self.engine.cells
+        with cells.lock:
+            cell = cells.find(container)
+            cell.seen = replace(cell.seen, restart_policy=policy)
+            cells.tell("update", container)
 
     def foreign(self, name: str, image: str, *, port: int | None = None, bind: str = "127.0.0.1") -> str:
         """`docker run` of something that is not Steward's; its id."""
@@ -79,10 +81,27 @@ class MemoryHand:
     def crash(self, container: str, code: int = 1, *, oom: bool = False) -> None:
         """The container's process ends by itself."""
         cells = self.engine.cells
-        cells.end(cells.find(container), code, oom=oom)
+        _end_now(cells.find(container), code, oom=oom)
+        cells.settle()
+
+    def clear_card(self, uuid: str) -> None:
+        """`kill -9` of every process that containers which are over left on a card."""
+        cells = self.engine.cells
+        with cells.lock:
+            for left in [left for left in cells.leftovers if left.uuid == uuid]:
+                cells.leftovers.remove(left)
 
     def restart_engine(self) -> None:
         """The engine itself restarts: without live-restore every container ends, and nobody was to blame."""
-        for cell in tuple(self.engine.cells.by_id.values()):
+        cells = self.engine.cells
+        cells.settle()
+        for cell in tuple(cells.by_id.values()):
             if cell.seen.running:
-                self.engine.cells.end(cell, 0)
+                cells.resume(cell)
+                _end_now(cell, 0)
+        cells.settle()
+
+
+def _end_now(cell: Cell, code: int, *, oom: bool = False) -> None:
+    if cell.process is not None:
+        cell.process.change(replace(cell.script, exits_s=0.0, exit_code=code, oom=oom, changes=()))
