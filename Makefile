@@ -30,7 +30,7 @@ bench: setup
 	$(PY) -m tests.bench
 
 demo: setup
-	@bash tests/engine/demo.sh
+	@.venv/bin/steward demo
 
 # Prints the DOCKER_HOST of a private Docker engine with the test images; starts it when it does not run.
 engine:

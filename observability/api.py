@@ -1,7 +1,7 @@
 """The HTTP API: reading for everybody who reaches it, commands through the unix socket alone.
 
-Every page is made from the board, the metrics or the store; no page asks an engine, a card or the loop. There is no page that
-needs the internet, no CORS, and every error is a short JSON object.
+Every page is made from the board, the metrics or the store; only commands and logs, which the socket alone serves, ask the loop
+and the container engine. No page needs the internet, there is no CORS, and every error is a short JSON object.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as RoutingError
 
-from controller.errors import StewardError, UsageError
+from controller.errors import NotFound, StewardError, UsageError
 from controller.model.events import Event
+from controller.model.observed import LogExcerpt
 from controller.model.status import Status
 from controller.ports import Commands
 from observability.board import Board
@@ -28,9 +29,12 @@ from observability.wire import command_from, json_bytes, reply_document
 
 ReadEvents: TypeAlias = Callable[[int, int], tuple[Event, ...]]
 """Journal lines after a sequence number, at most so many; as in ports.Store.events."""
+ReadLog: TypeAlias = Callable[[str, int, bool], LogExcerpt]
+"""The last lines of an instance's container, or of the one before; raises NotFound or UsageError."""
 
 COMMAND_BYTES: Final = 65536
 EVENTS_AT_MOST: Final = 1000
+LINES_AT_MOST: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +120,20 @@ def public_app(pages: Pages) -> FastAPI:
     return app
 
 
-def private_app(pages: Pages, commands: Commands) -> FastAPI:
-    """What the unix socket serves: the same, and commands."""
+def private_app(pages: Pages, commands: Commands, read_log: ReadLog) -> FastAPI:
+    """What the unix socket serves: the same, commands, and the logs of the engines, which may hold what people wrote."""
     app = public_app(pages)
 
     async def command(request: Request) -> Response:
         asked = command_from(await _body(request))
         return _answer(200, reply_document(await in_daemon_thread(lambda: commands.submit(asked))))
 
+    async def logs(name: str, lines: Annotated[int, Query(ge=1, le=LINES_AT_MOST)] = 100, previous: bool = False) -> Response:
+        found = await in_daemon_thread(lambda: read_log(name, lines, previous))
+        return _answer(200, {"container": found.container, "name": found.name, "lines": list(found.lines)})
+
     app.add_api_route("/command", command, methods=["POST"], response_model=None)
+    app.add_api_route("/logs/{name}", logs, methods=["GET"], response_model=None)
     return app
 
 
@@ -152,7 +161,8 @@ async def _on_bad_query(_request: Request, error: Exception) -> Response:
 
 
 async def _on_fault(_request: Request, error: Exception) -> Response:
-    return _answer(422 if isinstance(error, UsageError) else 503, {"error": str(error)})
+    code = 422 if isinstance(error, UsageError) else 404 if isinstance(error, NotFound) else 503
+    return _answer(code, {"error": str(error)})
 
 
 async def _on_mistake(_request: Request, _error: Exception) -> Response:

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from controller.errors import StewardError
 from controller.ports import Commands
-from observability.api import Pages, ReadEvents, private_app, public_app
+from observability.api import Pages, ReadEvents, ReadLog, private_app, public_app
 from observability.board import Board
 from observability.journal import take_http_log
 from observability.listening import BACKLOG, address_of, listen_tcp, listen_unix
@@ -35,14 +35,21 @@ class Server:
     """`start` listens or raises; `stop` ends within a bound. One server starts once."""
 
     def __init__(
-        self, listen: str, socket_path: Path, board: Board, commands: Commands, metrics: Metrics, events_after: ReadEvents
+        self,
+        listen: str,
+        socket_path: Path,
+        board: Board,
+        commands: Commands,
+        metrics: Metrics,
+        events_after: ReadEvents,
+        read_log: ReadLog,
     ) -> None:
         """Keep what the pages are made from; nothing listens yet."""
         self._listen = listen
         self._socket_path = socket_path
         pages = Pages(board, metrics, events_after)
         self._public = _uvicorn(public_app(pages))
-        self._private = _uvicorn(private_app(pages, commands))
+        self._private = _uvicorn(private_app(pages, commands, read_log))
         self._settled = threading.Event()
         self._address = listen
         self._undo = ExitStack()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.errors import EstateInvalid, UsageError
@@ -13,14 +14,15 @@ from controller.model.resolved import GpuBinding, Resolved
 from controller.model.rig import RigFacts
 from controller.model.snapshot import Snapshot, snapshot_of
 from controller.resolve import Surroundings, resolve
-from controller.settings import Settings
+from controller.settings import Bounds, Settings
 from controller.sources.file_source import FileSource
-from controller.sources.rig_facts import rig_facts
+from controller.sources.rig_facts import rig_document, rig_facts
 from controller.sources.search_path import catalogue_for
 from controller.sources.yaml_reader import read_document
 
 if TYPE_CHECKING:
     from controller.ports import Secrets
+    from controller.simulation.script_file import Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,20 @@ def is_simulated(rig: str) -> bool:
     return rig == "sim" or rig.startswith("sim:")
 
 
+def rig_file_of(settings: Settings) -> Path | None:
+    """The file that describes the simulated rig, where it has one."""
+    path = settings.rig.removeprefix("sim:")
+    return Path(path) if is_simulated(settings.rig) and path != settings.rig else None
+
+
+def simulation_at(path: Path, bounds: Bounds) -> Simulation | tuple[Problem, ...]:
+    """What a rig file lets its engines and cards do, or what is wrong with it."""
+    from controller.simulation.script_file import simulation_of
+
+    document = rig_document(str(path), bounds)
+    return document if isinstance(document, tuple) else simulation_of(document)
+
+
 def source_of(settings: Settings) -> FileSource:
     """The estate on disk."""
     return FileSource(settings.estate, settings.bounds)
@@ -69,6 +85,10 @@ def facts_of(settings: Settings) -> RigFacts:
         return NvmlGpus(settings.bounds.nvml_read).read()
     catalogue = catalogue_for(snapshot_of(()), settings.profiles, settings.bounds)
     facts = rig_facts(settings.rig, catalogue, settings.bounds)
+    path = rig_file_of(settings)
+    if isinstance(facts, RigFacts) and path is not None:
+        simulation = simulation_at(path, settings.bounds)
+        facts = simulation if isinstance(simulation, tuple) else facts
     if isinstance(facts, RigFacts):
         return facts
     if all(problem.place is None for problem in facts):

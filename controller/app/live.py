@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from controller.adapters.thread_workers import ThreadWorkers
 from controller.app.claims import Claims
-from controller.app.files import FileResolver, source_of, without_cards
-from controller.app.world import Real, reading, real, state_folder
-from controller.errors import EngineUnreachable, StoreDamaged
+from controller.app.files import FileResolver, source_of
+from controller.app.logs import LogBook
+from controller.app.rig_name import rig_name_of
+from controller.app.world import Parts, parts_of, state_folder
+from controller.errors import EngineUnreachable
 from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
@@ -22,9 +25,7 @@ from controller.loop.run import Runner
 from controller.loop.say import Speaker
 from controller.loop.step import Loop
 from controller.loop.wakeups import WakeupQueue
-from controller.model.identity import DEFAULT_RIG
 from controller.model.observed import ContainerState
-from controller.model.resolved import Resolved
 from controller.model.status import Status
 from controller.ports import Recorder
 from controller.settings import Settings
@@ -36,6 +37,9 @@ from observability.recorders import Recorders
 from observability.server import Server
 from reconcilers.rig import RigReconcilers
 
+if TYPE_CHECKING:
+    from controller.app.rig_file_follower import RigFileFollower
+
 COMMAND_ANSWER_S = 30.0
 """How long a person's command waits for the loop: a pass with an engine that times out takes its read bound."""
 
@@ -45,7 +49,7 @@ class Controller:
     """Everything of one running controller; made by `controller_of`, which also takes it down again."""
 
     settings: Settings
-    real: Real
+    parts: Parts
     store: SqliteStore
     wakeups: WakeupQueue
     workers: ThreadWorkers
@@ -53,6 +57,7 @@ class Controller:
     commands: CommandQueue
     board: Board
     metrics: Metrics
+    narrator: Recorder
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
@@ -76,9 +81,10 @@ class Controller:
 def controller_of(settings: Settings, narrator: Recorder, only: frozenset[str] = frozenset()) -> Iterator[Controller]:
     """Take the lock and build the controller, whose journal `narrator` tells; raises LockHeld or EngineUnreachable."""
     with ExitStack() as stack:
-        parts = real(settings)
         state_folder(settings)
-        claims = Claims(settings, parts.engine.engine_id())
+        parts = parts_of(settings)
+        stack.callback(parts.close)
+        claims = Claims(settings, parts.world.containers.engine_id())
         claims.take(rig_name_of(settings))
         stack.callback(claims.release)
         store = SqliteStore(settings.store, settings.bounds)
@@ -86,24 +92,9 @@ def controller_of(settings: Settings, narrator: Recorder, only: frozenset[str] =
         yield _assemble(settings, parts, store, claims, only, stack, narrator)
 
 
-def rig_name_of(settings: Settings) -> str:
-    """The rig's name in the estate as it is now; while that is refused, in the last accepted revision; else the default."""
-    resolved = without_cards(settings) or _accepted(settings)
-    return resolved.rig.name if resolved else DEFAULT_RIG
-
-
-def _accepted(settings: Settings) -> Resolved | None:
-    try:
-        with reading(settings) as store:
-            accepted = store.accepted() if store else None
-    except StoreDamaged:  # the writer sets such a store aside
-        return None
-    return without_cards(settings, accepted) if accepted else None
-
-
 def _assemble(
     settings: Settings,
-    parts: Real,
+    parts: Parts,
     store: SqliteStore,
     claims: Claims,
     only: frozenset[str],
@@ -135,7 +126,7 @@ def _assemble(
     )
     store.close_open_intents(parts.clock.now())
     runner = Runner(loop, wakeups, parts.clock, recorder)
-    return Controller(settings, parts, store, wakeups, workers, runner, commands, board, metrics)
+    return Controller(settings, parts, store, wakeups, workers, runner, commands, board, metrics, narrator)
 
 
 @contextmanager
@@ -143,10 +134,16 @@ def serving(controller: Controller) -> Iterator[Server]:
     """The HTTP API, the command socket, the file watcher and the event follower, while the loop runs."""
     settings = controller.settings
     server = Server(
-        settings.listen, settings.socket, controller.board, controller.commands, controller.metrics, controller.store.events
+        settings.listen,
+        settings.socket,
+        controller.board,
+        controller.commands,
+        controller.metrics,
+        controller.store.events,
+        LogBook(settings, controller.parts.world).read,
     )
     watcher = FileWatcher(source_of(settings).watched(), controller.wakeups)
-    follower = EventFollower(controller.real.engine, controller.wakeups, settings.bounds)
+    follower = EventFollower(controller.parts.world.events, controller.wakeups, settings.bounds)
     with ExitStack() as stack:
         server.start()
         stack.callback(server.stop)
@@ -154,15 +151,27 @@ def serving(controller: Controller) -> Iterator[Server]:
         stack.callback(watcher.stop)
         follower.start()
         stack.callback(follower.stop)
+        if (follow_stage := _stage_follower(controller)) is not None:
+            follow_stage.start()
+            stack.callback(follow_stage.stop)
         yield server
 
 
+def _stage_follower(controller: Controller) -> RigFileFollower | None:
+    stage = controller.parts.stage
+    if stage is None or stage.file is None:
+        return None
+    from controller.app.rig_file_follower import RigFileFollower
+
+    return RigFileFollower(stage, stage.file, controller.settings.bounds, controller.narrator)
+
+
 def wait_for_engine(settings: Settings, ending: threading.Event, say: Callable[[str], None]) -> None:
-    """Return once the Docker engine answers; it is asked again with a growing pause until `ending` is set."""
+    """Return once the container engine answers; it is asked again with a growing pause until `ending` is set."""
     pause, said = settings.bounds.backoff_first, ""
     while not ending.is_set():
         try:
-            real(settings).engine.engine_id()
+            parts_of(settings).world.containers.engine_id()
         except EngineUnreachable as fault:
             if str(fault) != said:
                 said = str(fault)
@@ -173,4 +182,4 @@ def wait_for_engine(settings: Settings, ending: threading.Event, say: Callable[[
             return
 
 
-__all__ = ["Controller", "controller_of", "rig_name_of", "serving", "wait_for_engine"]
+__all__ = ["Controller", "controller_of", "serving", "wait_for_engine"]

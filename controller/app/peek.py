@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from controller.app.files import FileResolver, source_of
-from controller.app.world import Real, reading, real
+from controller.app.world import Parts, parts_of, reading
 from controller.app.writer import writer_pid
 from controller.errors import EstateInvalid, StewardError
 from controller.model.observed import Container, Observed, Probe, ServePhase
@@ -52,7 +52,7 @@ def look(settings: Settings, *, fall_back: bool = False) -> Look:
 
     With `fall_back` the last accepted revision stands in for such an estate, as it does for a controller.
     """
-    parts = real(settings)
+    parts = parts_of(settings)
     with reading(settings) as store:
         eye = _Eye(settings, parts, store, RigReconcilers(parts.world, settings.bounds))
         return eye.look(fall_back=fall_back)
@@ -61,7 +61,7 @@ def look(settings: Settings, *, fall_back: bool = False) -> Look:
 @dataclass(frozen=True, slots=True)
 class _Eye:
     settings: Settings
-    parts: Real
+    parts: Parts
     store: Records | None
     reconcilers: RigReconcilers
 

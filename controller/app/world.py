@@ -1,4 +1,4 @@
-"""The real world behind the ports: Docker, NVML, HTTP and this machine."""
+"""The world behind the ports: Docker, NVML, HTTP and this machine, or a simulated rig in their place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.adapters.docker.engine import DockerEngine
 from controller.adapters.http_probe import HttpProbe
@@ -14,35 +15,60 @@ from controller.adapters.linux_host import LinuxHost
 from controller.adapters.nvml_gpus import NvmlGpus
 from controller.app.files import is_simulated
 from controller.errors import EnvironmentFault, NotFound, StoreDamaged, UsageError
+from controller.ports import EngineProbe
 from controller.settings import Settings
 from controller.store.reading import SqliteReader
 from controller.store.secrets import FileSecrets
 from controller.store.sqlite import SqliteStore
 from reconcilers.rig import World
 
+if TYPE_CHECKING:
+    from controller.app.simulated import SimulatedRig
+
 
 @dataclass(frozen=True, slots=True)
-class Real:
-    """The adapters that both the controller and the looking verbs use."""
+class Parts:
+    """What both the controller and the looking verbs use; `stage` is the simulated rig where the world is one."""
 
     world: World
-    engine: DockerEngine
-    probe: HttpProbe
+    probe: EngineProbe
     clock: KernelClock
     secrets: FileSecrets
+    stage: SimulatedRig | None = None
+
+    def close(self) -> None:
+        """End what lives only as long as they do."""
+        if self.stage is not None:
+            self.stage.close()
 
 
-def real(settings: Settings) -> Real:
-    """Build the adapters; nothing connects before its first call. Raises UsageError for a rig that is only facts."""
+def parts_of(settings: Settings) -> Parts:
+    """Build them; nothing connects or starts before its first call. Raises UsageError for a rig that is only facts."""
+    if is_simulated(settings.rig):
+        from controller.app.simulated import simulated_parts
+
+        return simulated_parts(settings)
+    return real_parts(settings, docker_engine(settings))
+
+
+def docker_engine(settings: Settings) -> DockerEngine:
+    """The Docker engine; raises UsageError for a rig that has none."""
     if settings.rig != "auto":
-        what = (
-            "the simulated rig cannot be run by this version" if is_simulated(settings.rig) else "a rig of facts cannot be run"
-        )
-        raise UsageError(f"--rig {settings.rig}: {what}; use --rig auto, or `steward validate` and `steward render`")
-    engine = DockerEngine(settings.docker_host, settings.bounds)
-    secrets = FileSecrets(settings.state / "secrets", settings.state / "secret.key")
-    world = World(engine, engine, engine, engine, NvmlGpus(settings.bounds.nvml_read), LinuxHost(settings.bounds), secrets)
-    return Real(world, engine, HttpProbe(settings.bounds), KernelClock(), secrets)
+        what = "has no Docker engine" if is_simulated(settings.rig) else "is only facts and cannot be run"
+        raise UsageError(f"--rig {settings.rig} {what}; use --rig auto")
+    return DockerEngine(settings.docker_host, settings.bounds)
+
+
+def real_parts(settings: Settings, engine: DockerEngine) -> Parts:
+    """The adapters of this machine around a Docker engine."""
+    secrets, bounds = secrets_of(settings), settings.bounds
+    world = World(engine, engine, engine, engine, NvmlGpus(bounds.nvml_read), LinuxHost(bounds), secrets)
+    return Parts(world, HttpProbe(bounds), KernelClock(), secrets)
+
+
+def secrets_of(settings: Settings) -> FileSecrets:
+    """The secrets of this state folder."""
+    return FileSecrets(settings.state / "secrets", settings.state / "secret.key")
 
 
 def state_folder(settings: Settings) -> Path:

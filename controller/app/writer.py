@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from controller.app.world import Real
+from controller.app.world import Parts
 from controller.errors import EngineUnreachable
 from controller.settings import Settings
 from controller.store.lock import lock_path
@@ -14,10 +14,10 @@ from controller.store.lock import lock_path
 _LOCKS: Final = Path("/proc/locks")
 
 
-def writer_pid(settings: Settings, parts: Real, rig_name: str) -> int | None:
+def writer_pid(settings: Settings, parts: Parts, rig_name: str) -> int | None:
     """The pid of the rig's writer; None when there is none, or the engine does not answer and so cannot be named."""
     try:
-        path = lock_path(settings, parts.engine.engine_id(), rig_name)
+        path = lock_path(settings, parts.world.containers.engine_id(), rig_name)
         inode = path.stat().st_ino
         table = _LOCKS.read_text()
     except (EngineUnreachable, OSError):

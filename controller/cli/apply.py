@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
+from controller.app.files import is_simulated
+from controller.app.naming import check_names
 from controller.cli.arguments import pause
-from controller.cli.naming import check_names, name_list
+from controller.cli.naming import name_list
+from controller.cli.output import tell
 from controller.cli.talk import client_of, command_of, taken
 from controller.model.events import Verb
 from controller.settings import Settings
+
+if TYPE_CHECKING:
+    from controller.app.live import Controller
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,4 +48,19 @@ def _converge(settings: Settings, only: frozenset[str], timeout_s: float) -> int
     from controller.cli.narrator import Narrator
 
     with controller_of(settings, Narrator(), only) as controller:
-        return Convergence(controller, Goal.FILES, only, controller.real.clock.now().mono + timeout_s).run()
+        code = Convergence(controller, Goal.FILES, only, controller.parts.clock.now().mono + timeout_s).run()
+        if is_simulated(settings.rig):
+            _keep_simulated(controller, stay=code == 0 and sys.stdout.isatty())
+        return code
+
+
+def _keep_simulated(controller: Controller, *, stay: bool) -> None:
+    """A simulated rig lives in this process: for a person it is kept up, and asked like any other, until Ctrl-C."""
+    from controller.app.live import serving
+    from controller.cli.signals import on_signals
+
+    tell(f"steward: the simulated engines end with this process{'; Ctrl-C ends it' if stay else ''}")
+    if stay:
+        on_signals(controller.stop)
+        with serving(controller):
+            controller.runner.until(lambda _status: False, controller.stopping.is_set)

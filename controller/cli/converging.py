@@ -110,4 +110,4 @@ class Convergence:
         print_text(status_text(status, width=width(), color=has_color(), verbose=False))
 
     def _now(self) -> Instant:
-        return self.controller.real.clock.now()
+        return self.controller.parts.clock.now()

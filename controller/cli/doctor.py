@@ -17,14 +17,15 @@ def run(options: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
     """Print every finding; 1 when one fails."""
     from controller.adapters.doctor import Health, WantedPort, doctor_text, run_doctor
     from controller.app.files import FileResolver, read_resolved
-    from controller.app.world import real
+    from controller.app.world import docker_engine, real_parts
 
     try:
         resolved = read_resolved(settings, FileResolver(settings), {})
         ports = tuple(WantedPort(i.name, i.spec.port, i.spec.bind) for i in resolved.instances)
     except StewardError:
         ports = ()  # a broken estate is validate's business; the machine is looked at all the same
-    parts = real(settings)
-    findings = run_doctor(parts.engine, parts.engine, parts.world.gpus, parts.world.host, settings, ports)
+    engine = docker_engine(settings)
+    world = real_parts(settings, engine).world
+    findings = run_doctor(engine, engine, world.gpus, world.host, settings, ports)
     print_text(doctor_text(findings))
     return int(any(finding.status is Health.FAIL for finding in findings))

@@ -46,7 +46,7 @@ class Follower:
             self._verdict = "the time is over; the controller goes on, `steward status` and `steward plan` show what is left"
         status = self._client.get("/api/v1/status")
         done = self._is_accepted(status) and self._is_done(status, self._steps())
-        if not done and _is_refused(status):
+        if not done and is_refused(status):
             tell(problems_text(tuple(map(problem_of, status["problems"])), color=has_color(sys.stderr)))
         elif not done and self._verdict:
             tell(f"steward: {self._verdict}")
@@ -55,7 +55,7 @@ class Follower:
 
     def _is_over(self, status: dict[str, Any]) -> bool:
         self._print_new()
-        if status["revision"]["desired"] == self._revision and _is_refused(status):
+        if status["revision"]["desired"] == self._revision and is_refused(status):
             return True
         if not self._is_accepted(status):
             return False
@@ -136,5 +136,6 @@ def problem_of(document: dict[str, Any]) -> Problem:
     return Problem(severity, document["rule"], document["message"], document["hint"], document["path"], place)
 
 
-def _is_refused(status: dict[str, Any]) -> bool:
+def is_refused(status: dict[str, Any]) -> bool:
+    """Whether a status document says that the newest estate is refused."""
     return any(c["type"] == "ConfigAccepted" and c["status"] == "False" for c in status["conditions"])

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import time
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
+from controller.app.files import is_simulated
 from controller.cli.arguments import MOST_LINES, line_count
-from controller.cli.naming import check_names
 from controller.cli.output import print_text, tell
-from controller.errors import NotFound
-from controller.model.observed import Container
+from controller.cli.talk import controller_needed
+from controller.model.observed import LogExcerpt
 from controller.settings import Settings
 
 if TYPE_CHECKING:
-    from controller.app.world import Real
+    from observability.api import ReadLog
 
 FOLLOW_S: Final = 1.0
 
@@ -29,53 +30,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
     """Print the log."""
-    from controller.app.world import real
-
-    parts = real(settings)
-    mine = _containers(options.name, settings, parts)
-    if options.previous and len(mine) < 2:
-        raise NotFound(f"{options.name} has no earlier container")
-    container = mine[1] if options.previous else mine[0]
-    print_text("\n".join(parts.engine.tail(container.id, options.tail).lines))
+    read = _reader(settings)
+    found = read(options.name, options.tail, options.previous)
+    print_text("\n".join(found.lines))
     if options.follow:
-        _follow(options, settings, parts, container)
+        _follow(options.name, read, options.previous, found)
     return 0
 
 
-def _follow(options: argparse.Namespace, settings: Settings, parts: Real, container: Container) -> None:
+def _reader(settings: Settings) -> ReadLog:
+    """Straight from the container engine; a simulated one lives in the controller's process, which is asked."""
+    if not is_simulated(settings.rig):
+        from controller.app.logs import LogBook
+        from controller.app.world import parts_of
+
+        return LogBook(settings, parts_of(settings).world).read
+    client = controller_needed(settings)
+
+    def read(name: str, lines: int, previous: bool) -> LogExcerpt:
+        document = client.get(f"/logs/{quote(name, safe='')}?lines={lines}&previous={int(previous)}")
+        return LogExcerpt(document["container"], document["name"], tuple(document["lines"]))
+
+    return read
+
+
+def _follow(name: str, read: ReadLog, previous: bool, shown: LogExcerpt) -> None:
     """Print what comes, over a replacement of the container too."""
-    before = parts.engine.tail(container.id, MOST_LINES).lines
+    before = shown.lines
     while True:
         time.sleep(FOLLOW_S)
-        newest = container if options.previous else _containers(options.name, settings, parts)[0]
-        if newest.id != container.id:
-            tell(f"steward: {options.name} is now container {newest.name}")
-            container, before = newest, ()
-        after = parts.engine.tail(container.id, MOST_LINES).lines
-        print_text("\n".join(fresh(before, after)))
-        before = after
+        newest = read(name, MOST_LINES, previous)
+        if newest.container != shown.container:
+            tell(f"steward: {name} is now container {newest.name}")
+            before = ()
+        print_text("\n".join(fresh(before, newest.lines)))
+        shown, before = newest, newest.lines
 
 
 def fresh(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
-    """The lines of `after` that follow the longest end of `before` with which it begins."""
+    """The lines of `after` that follow the longest end of `before` with which it begins.
+
+    A last line that has grown since, as progress dots do, comes again as a whole.
+    """
     for start in range(len(before) + 1):
-        overlap = before[start:]
-        if after[: len(overlap)] == overlap:
-            return after[len(overlap) :]
+        known = len(before) - start
+        if after[:known] == before[start:]:
+            return after[known:]
+        if known <= len(after) and after[: known - 1] == before[start:-1] and after[known - 1].startswith(before[-1]):
+            return after[known - 1 :]
     return after
-
-
-def _containers(name: str, settings: Settings, parts: Real) -> list[Container]:
-    """The instance's containers: a running one first, then the newest."""
-    from controller.app.files import without_cards
-    from controller.app.live import rig_name_of
-
-    rig = rig_name_of(settings)
-    ours = [(c, c.identity) for c in parts.engine.list() if c.identity and c.identity.rig == rig]
-    mine = [(c.running, identity.generation, c) for c, identity in ours if identity.instance == name]
-    if not mine:
-        estate = without_cards(settings)
-        known = {identity.instance for _, identity in ours} | {i.name for i in (estate.instances if estate else ())}
-        check_names([name], sorted(known))
-        raise NotFound(f"{name} has no container; `steward status` says why")
-    return [c for *_, c in sorted(mine, key=lambda row: row[:2], reverse=True)]

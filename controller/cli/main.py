@@ -31,6 +31,7 @@ EXIT_CODES: Final = {
 }
 
 VERBS: Final = {
+    "demo": "see it work: two simulated cards, no Docker, no GPU",
     "init": "write a first estate for this machine",
     "validate": "check the estate: every problem of every file at once",
     "plan": "show what would be done now, and why",

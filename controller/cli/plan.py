@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from controller.cli.naming import check_names, name_list
+from controller.app.files import is_simulated
+from controller.app.naming import check_names
+from controller.cli.naming import name_list
 from controller.cli.output import add_output, print_json, print_text
-from controller.errors import EngineUnreachable
+from controller.cli.talk import client_of
+from controller.errors import EngineUnreachable, EstateInvalid
+from controller.model.plan import Plan
 from controller.model.reading import Unknown
 from controller.settings import Settings
+
+if TYPE_CHECKING:
+    from observability.client import SocketClient
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,19 +29,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
     """Print the plan; raises EngineUnreachable where nothing can be planned."""
-    from controller.app.peek import look
+    client = client_of(settings) if is_simulated(settings.rig) else None
+    plan, names = _looked_up(settings) if client is None else _asked(client)
+    only = name_list(options.only)
+    check_names(only, names)
+    if only:
+        plan = replace(plan, steps=tuple(step for step in plan.steps if step.instance in only))
+    _print(plan, options.output)
+    return 2 if options.detailed_exitcode and plan.steps else 0
+
+
+def _print(plan: Plan, output: str) -> None:
     from observability.documents import plan_document
     from observability.text import plan_text
 
-    seen = look(settings)
-    only, plan = name_list(options.only), seen.plan
-    check_names(only, [instance.name for instance in seen.resolved.instances])
-    if isinstance(seen.observed.containers, Unknown):
-        raise EngineUnreachable(seen.observed.containers.reason)
-    if only:
-        plan = replace(plan, steps=tuple(step for step in plan.steps if step.instance in only))
-    if options.output == "json":
+    if output == "json":
         print_json(plan_document(plan))
     else:
         print_text(plan_text(plan))
-    return 2 if options.detailed_exitcode and plan.steps else 0
+
+
+def _looked_up(settings: Settings) -> tuple[Plan, list[str]]:
+    """The plan for the estate on disk and the engine as it is, and the names of the instances."""
+    from controller.app.peek import look
+
+    seen = look(settings)
+    if isinstance(seen.observed.containers, Unknown):
+        raise EngineUnreachable(seen.observed.containers.reason)
+    return seen.plan, [instance.name for instance in seen.resolved.instances]
+
+
+def _asked(client: SocketClient) -> tuple[Plan, list[str]]:
+    """The same from the controller that a simulated rig lives in; raises EstateInvalid while it refuses the estate."""
+    from controller.cli.follow import is_refused, problem_of, step_of
+
+    status = client.get("/api/v1/status")
+    if is_refused(status):
+        raise EstateInvalid(tuple(problem_of(problem) for problem in status["problems"]))
+    document = client.get("/api/v1/plan")
+    steps = tuple(step_of(step) for step in document["steps"])
+    return Plan(steps, tuple(document["notes"])), [instance["name"] for instance in status["instances"]]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import threading
-from collections.abc import Callable
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from controller.app.files import is_simulated
+from controller.cli.signals import on_signals
 from controller.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,17 +24,18 @@ def run(options: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG001
     from controller.app.live import controller_of, serving, wait_for_engine
 
     ending, journal = threading.Event(), _journal()
-    _on_signals(ending.set)
+    on_signals(ending.set)
     wait_for_engine(settings, ending, lambda text: _say(journal, "EngineUnreachable", text, level="warning"))
     if ending.is_set():
         return 0
     with controller_of(settings, journal) as controller, serving(controller) as server:
-        _on_signals(controller.stop)
+        on_signals(controller.stop)
         if ending.is_set():
             controller.stop()
         _say(journal, "ControllerStarted", f"keeping {settings.estate} on http://{server.address}/, Ctrl-C ends it")
         controller.runner.until(lambda _status: False, controller.stopping.is_set)
-    _say(journal, "ControllerEnded", "the controller has ended; the engines go on")
+    left = "its simulated engines with it" if is_simulated(settings.rig) else "the engines go on"
+    _say(journal, "ControllerEnded", f"the controller has ended; {left}")
     return 0
 
 
@@ -53,11 +53,3 @@ def _say(journal: Recorder, kind: str, message: str, *, level: str = "info") -> 
     from controller.model.events import Event
 
     journal.event(Event(KernelClock().now(), kind, message, level=level))
-
-
-def _on_signals(end: Callable[[], None]) -> None:
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a signal handler
-        end()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from controller.app.files import is_simulated
 from controller.cli.arguments import pause
 from controller.cli.output import add_output, has_color, print_json, print_text, tell, width
 from controller.cli.talk import client_of
@@ -74,13 +75,15 @@ def _show_look(options: argparse.Namespace, settings: Settings) -> int:
     if options.output == "json":
         print_json(document)
     else:
-        tell(_whose(seen))
+        tell(_whose(seen, settings))
         print_text(status_text(seen.status, width=width(), color=has_color(), verbose=options.verbose))
     return _code(document)
 
 
-def _whose(seen: Look) -> str:
+def _whose(seen: Look, settings: Settings) -> str:
     """Who keeps the rig, as far as can be said."""
+    if is_simulated(settings.rig):
+        return f"no controller runs in {settings.state}, so that this simulated rig is empty"
     if seen.writer is not None:
         return f"another Steward (pid {seen.writer}) works on this rig and is not asked; this is one look at the engine"
     return "no controller runs; this is one look at the engine"

@@ -6,7 +6,7 @@ import getpass
 import os
 from typing import TYPE_CHECKING
 
-from controller.errors import StewardError
+from controller.errors import EnvironmentFault, StewardError
 from controller.model.events import Command, Reply, Verb
 from controller.settings import Settings
 
@@ -20,6 +20,17 @@ def client_of(settings: Settings) -> SocketClient | None:
 
     client = SocketClient(settings.socket)
     return client if client.alive() else None
+
+
+def controller_needed(settings: Settings) -> SocketClient:
+    """A client of the controller that a simulated rig lives in; raises EnvironmentFault where none runs."""
+    client = client_of(settings)
+    if client is None:
+        raise EnvironmentFault(
+            f"no controller runs in {settings.state}, and a simulated rig lives in its controller's process; "
+            f"`steward run --rig {settings.rig}` starts one"
+        )
+    return client
 
 
 def who() -> str:

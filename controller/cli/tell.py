@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from controller.cli.naming import check_names
+from controller.app.files import is_simulated
+from controller.app.naming import check_names
 from controller.cli.output import print_text, tell
-from controller.cli.talk import client_of, taken
+from controller.cli.talk import client_of, controller_needed, taken
 from controller.cli.waiting import observing
 from controller.errors import EstateInvalid
 from controller.model.events import Command, Verb
@@ -23,7 +24,7 @@ EMPTY: Final = "the estate in force has no instance"
 
 def carry(command: Command, settings: Settings) -> int:
     """Carry out one command; 0 when it was taken (and, without a controller, done)."""
-    client = client_of(settings)
+    client = controller_needed(settings) if is_simulated(settings.rig) else client_of(settings)
     return _by_hand(command, settings) if client is None else _by_controller(command, client)
 
 
@@ -48,7 +49,7 @@ def _by_hand(command: Command, settings: Settings) -> int:
     from controller.loop.verbs import carry_out
 
     with controller_of(settings, Narrator()) as controller:
-        loop, clock = controller.runner.loop, controller.real.clock
+        loop, clock = controller.runner.loop, controller.parts.clock
         loop.acting = False
         status = controller.runner.once(frozenset({"start"})).status
         meant = _meant(command, status)

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from controller.app.naming import check_names
 from controller.cli.arguments import duration
-from controller.cli.naming import check_names
 from controller.cli.output import print_text, tell
 from controller.cli.talk import client_of
 from controller.errors import EnvironmentFault, StewardError

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from controller.errors import NotFound, UsageError
 from controller.model.events import Command, Event, Reply
+from controller.model.observed import LogExcerpt
 from observability.board import Board
 from observability.client import SocketClient
 from observability.metrics import Metrics
@@ -47,6 +49,22 @@ class Journal:
 
 
 @dataclass(slots=True)
+class Logs:
+    """Container logs of one instance, `chat`."""
+
+    asked: list[tuple[str, int, bool]] = field(default_factory=list)
+
+    def read(self, name: str, lines: int, previous: bool) -> LogExcerpt:
+        """The last of 300 lines."""
+        self.asked.append((name, lines, previous))
+        if name != "chat":
+            raise UsageError(f"there is no instance {name}")
+        if previous:
+            raise NotFound("chat has no earlier container")
+        return LogExcerpt("c1", "chat-01234567-1", tuple(f"line {number}" for number in range(301 - lines, 301)))
+
+
+@dataclass(slots=True)
 class Served:
     """Both ends and what lies between them."""
 
@@ -56,15 +74,16 @@ class Served:
     metrics: Metrics
     ear: Ear
     journal: Journal
+    logs: Logs
 
 
 @contextmanager
 def served(socket_path: Path) -> Iterator[Served]:
     """A started server."""
-    board, metrics, ear, journal = Board(), Metrics(), Ear(), Journal()
-    server = Server("127.0.0.1:0", socket_path, board, ear, metrics, journal.read)
+    board, metrics, ear, journal, logs = Board(), Metrics(), Ear(), Journal(), Logs()
+    server = Server("127.0.0.1:0", socket_path, board, ear, metrics, journal.read, logs.read)
     server.start()
     try:
-        yield Served(server, SocketClient(socket_path), board, metrics, ear, journal)
+        yield Served(server, SocketClient(socket_path), board, metrics, ear, journal, logs)
     finally:
         server.stop()

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from controller.errors import EnvironmentFault, LockHeld, PortTaken, StewardError, StoreDamaged, UsageError
+from controller.errors import EnvironmentFault, LockHeld, NotFound, PortTaken, StewardError, StoreDamaged, UsageError
 from controller.model.events import Command, Verb
 from observability.board import Board
 from observability.health import STALE_AFTER_S, health
@@ -25,7 +25,7 @@ from observability.metrics import Metrics
 from observability.server import Server
 from observability.text import status_text
 from observability.wire import command_bytes, command_from
-from tests.unit.serving import Ear, Journal, Served, served
+from tests.unit.serving import Ear, Journal, Logs, Served, served
 from tests.unit.shown import NOW, STATUS
 
 
@@ -154,6 +154,7 @@ def test_metrics_in_the_format_that_is_asked_for(reading: Served) -> None:
         ("POST", "/api/v1/status", 405, "/api/v1/status does not take POST"),
         ("DELETE", "/metrics", 405, "/metrics does not take DELETE"),
         ("POST", "/command", 404, "there is no page /command"),
+        ("GET", "/logs/chat", 404, "there is no page /logs/chat"),
         ("GET", "/api/v1/events?limit=0", 422, "limit: Input should be greater than or equal to 1"),
         ("GET", "/api/v1/events?limit=100000", 422, "limit: Input should be less than or equal to 1000"),
         ("GET", "/api/v1/events?after=x", 422, "after: Input should be a valid integer, unable to parse string as an integer"),
@@ -223,6 +224,28 @@ def test_a_command_survives_the_wire(verb: Verb) -> None:
         assert command_from(command_bytes(command)) == command
 
 
+def test_logs_are_read_through_the_socket(shown: Served) -> None:
+    """Given an instance, when its log is asked for through the socket, then its container and last lines come back."""
+    document = shown.client.get("/logs/chat?lines=2")
+    assert document == {"container": "c1", "name": "chat-01234567-1", "lines": ["line 299", "line 300"]}
+    assert shown.logs.asked == [("chat", 2, False)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "sentence"),
+    [
+        ("/logs/chta", UsageError, "there is no instance chta"),
+        ("/logs/chat?previous=1", NotFound, "chat has no earlier container"),
+        ("/logs/chat?lines=0", UsageError, "lines"),
+        ("/logs/chat?lines=10001", UsageError, "lines"),
+    ],
+)
+def test_a_log_that_cannot_be_had_is_explained(shown: Served, path: str, kind: type[Exception], sentence: str) -> None:
+    """Given a name, a container or a number that does not exist, when its log is asked for, then a sentence says so."""
+    with pytest.raises(kind, match=sentence):
+        shown.client.get(path)
+
+
 def test_reading_goes_on_while_a_command_waits(shown: Served) -> None:
     """Given commands that the loop does not answer yet, when pages are read meanwhile, then they answer at once."""
     shown.ear.gate = threading.Event()
@@ -288,7 +311,7 @@ def test_an_address_in_use_is_named(tmp_path: Path) -> None:
     """Given a port that somebody holds, when the server starts, then the error names the address and no socket file is left."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        server = Server(listen, tmp_path / "steward.sock", Board(), Ear(), Metrics(), Journal().read)
+        server = Server(listen, tmp_path / "steward.sock", Board(), Ear(), Metrics(), Journal().read, Logs().read)
         with pytest.raises(PortTaken) as caught:
             server.start()
     assert listen in str(caught.value)
@@ -372,7 +395,7 @@ def test_a_deep_state_folder_works(tmp_path: Path) -> None:
 
 def test_ipv6_addresses_are_written_with_brackets(tmp_path: Path) -> None:
     """Given an IPv6 loopback address, when the server listens on it, then its address can be put into a URL."""
-    server = Server("[::1]:0", tmp_path / "steward.sock", Board(), Ear(), Metrics(), Journal().read)
+    server = Server("[::1]:0", tmp_path / "steward.sock", Board(), Ear(), Metrics(), Journal().read, Logs().read)
     try:
         server.start()
     except EnvironmentFault:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from controller.app.world import Real
+from controller.app.world import Parts
 from controller.app.writer import writer_pid
 from controller.cli.follow import event_of, problem_of, step_of
 from controller.cli.logs import fresh
@@ -234,6 +234,13 @@ def test_only_new_lines_of_a_log_are_printed(before: str, after: str, expected: 
     assert fresh(tuple(before), tuple(after)) == tuple(expected)
 
 
+def test_a_last_line_that_grew_comes_again() -> None:
+    """Given progress dots without a line end, when more of them come, then that line alone is printed again."""
+    assert fresh(("loading", "..."), ("loading", ".....")) == (".....",)
+    assert fresh(("a", "..."), ("...", "done")) == ("done",)
+    assert fresh(("a", "..."), ("....", "done")) == ("....", "done")
+
+
 def test_width_and_colour_of_what_is_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Given a pipe, when text is printed, then nothing is cut and nothing coloured, unless COLUMNS says how wide it is."""
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -256,12 +263,17 @@ class Engine:
         return self.name
 
 
-class Parts:
-    """The one adapter that is asked here."""
+class World:
+    """The one port that is asked here."""
 
     def __init__(self, engine: str | None) -> None:
         """With that engine."""
-        self.engine = Engine(engine)
+        self.containers = Engine(engine)
+
+
+def parts(engine: str | None) -> Parts:
+    """Parts of which only the containers are asked."""
+    return Parts(cast(Any, World(engine)), cast(Any, None), cast(Any, None), cast(Any, None))
 
 
 HOLDER = """
@@ -278,16 +290,16 @@ def test_the_writer_of_a_rig_is_seen_without_its_lock_being_touched(steward: Ste
     settings = load({})
     path: Path = lock_path(settings, "engine", "home")
     path.parent.mkdir()
-    parts, silent = cast(Real, Parts("engine")), cast(Real, Parts(None))
-    assert writer_pid(settings, parts, "home") is None
+    answering, silent = parts("engine"), parts(None)
+    assert writer_pid(settings, answering, "home") is None
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdin is not None
         assert holder.stdout.readline() == "held\n"
-        assert writer_pid(settings, parts, "home") == holder.pid
-        assert writer_pid(settings, parts, "other") is None
+        assert writer_pid(settings, answering, "home") == holder.pid
+        assert writer_pid(settings, answering, "other") is None
         assert writer_pid(settings, silent, "home") is None
         holder.stdin.close()
         holder.wait(10)
-    assert writer_pid(settings, parts, "home") is None
+    assert writer_pid(settings, answering, "home") is None

@@ -264,6 +264,12 @@ def test_events_are_one_line_each() -> None:
     assert events_text(()) == ""
 
 
+def test_brief_events_have_the_time_of_the_day() -> None:
+    """Given a journal line, when it is printed in brief, then it begins with the hour, minute and second of this place."""
+    (line,) = events_text((Event(NOW, "ActionDone", "stop: done", "chat"),), brief=True).splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:00  ActionDone         chat: stop: done", line)
+
+
 def test_a_row_of_every_kind_is_shown() -> None:
     """Given four instances, when they are shown, then each has exactly one row."""
     lines = shown(STATUS).splitlines()
