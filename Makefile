@@ -24,6 +24,7 @@ check: setup
 # Everything that this machine can run. What is skipped is listed at the end with its reason; parts named in
 # STEWARD_REQUIRE (docker,llamacpp,compose,registry,nvml) fail instead of being skipped.
 test: check
+	STEWARD_STORIES=200 $(PY) -m pytest -q -n 2 tests/properties/test_rig_properties.py
 	$(PY) -m pytest -q -n 2 tests --ignore=tests/unit --ignore=tests/plans --ignore=tests/properties --ignore=tests/loop --ignore=tests/bench
 
 bench: setup

@@ -13,6 +13,7 @@ from controller.model.document import Document
 from controller.model.events import Command, Event, Reply
 from controller.model.moment import Instant
 from controller.model.observed import Container, HandSignal, Image, Listener, LogTail, Observed, Probe
+from controller.model.payload import Payload
 from controller.model.plan import CreateRequest, Plan, Step
 from controller.model.problem import Problem
 from controller.model.reading import Reading
@@ -21,7 +22,7 @@ from controller.model.rig import RigFacts
 from controller.model.situation import Situation
 from controller.model.snapshot import Snapshot
 from controller.model.status import Status
-from controller.model.track import Failure, Memory, Override, Restarts
+from controller.model.track import Failure, Memory, Override, Restarts, Sighting
 
 
 class Clock(Protocol):
@@ -120,6 +121,35 @@ class Images(Protocol):
 
     def pull(self, reference: str, progress: Callable[[str], None]) -> Image:
         """Fetch it, reporting progress in short sentences; raises PullFailed."""
+        ...
+
+
+class Payloads(Protocol):
+    """The files of overlays, by the keys of their contents."""
+
+    @property
+    def folder(self) -> str:
+        """Where they lie on the engine's host: a container mounts `<folder>/<key>/<path>`."""
+        ...
+
+    def has(self, key: str) -> Reading[bool]:
+        """Whether the payload of a key is there, whole."""
+        ...
+
+    def put(self, payload: Payload) -> None:
+        """Keep a payload whose bytes are at hand; one that is there stays as it is. Raises EnvironmentFault."""
+        ...
+
+
+class TextSearch(Protocol):
+    """Looks into the files of running containers."""
+
+    def find_text(self, container: str, text: str, files: Sequence[str]) -> Reading[bool]:
+        """Whether one of the files, or of the files below a folder, holds the text.
+
+        Unknown with its reason where the container cannot tell. Raises an EnvironmentFault or NotFound when it could not be
+        asked.
+        """
         ...
 
 
@@ -340,6 +370,10 @@ class Store(Records, Protocol):
         """First readiness of a container; `boot_s` from its start."""
         ...
 
+    def record_sighting(self, sighting: Sighting) -> None:
+        """Whether an overlay's sentinel is in a container."""
+        ...
+
     def pin_image(self, instance: str, spec_hash: str, image_id: str) -> None:
         """The image id of a spec's first create."""
         ...
@@ -401,9 +435,12 @@ class Resolver(Protocol):
     """Turns a snapshot into a resolved estate; the files' reading and the rules live behind it."""
 
     def resolve(
-        self, snapshot: Snapshot, cards: RigFacts, bindings: Mapping[str, GpuBinding]
+        self, snapshot: Snapshot, cards: RigFacts, bindings: Mapping[str, GpuBinding], now: float, *, held: bool = False
     ) -> Resolved | tuple[Problem, ...]:
-        """The resolved estate with its warnings, or every problem at once."""
+        """The resolved estate with its warnings, or every problem at once; `now` in Unix seconds.
+
+        A rule that a revision in force (`held`) breaks is a warning.
+        """
         ...
 
 

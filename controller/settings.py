@@ -40,6 +40,17 @@ class Bounds:
     """A pull without any progress message for this long has hung."""
     booting_probe: float = 1.0
     """Interval of probes while an engine boots; afterwards `health.interval` holds."""
+    fetch: float = 300.0
+    """One step of fetching an overlay's files, such as bringing a commit."""
+    overlay_bytes: int = 64 * 1024 * 1024
+    """All files of one overlay together."""
+    overlay_files: int = 2000
+    registry_read: float = 15.0
+    """One question to a registry for an image's manifest, or for the token that it wants first."""
+    inspect: float = 20.0
+    """One look into a container for the sentinel of an overlay."""
+    inspect_again: float = 60.0
+    """Pause after a look that failed."""
     log_tail_lines: int = 60
     log_tail_bytes: int = 65536
     http_body: int = 4 * 1024 * 1024

@@ -47,7 +47,7 @@ class EngineMetricsDocument(TypedDict):
 
 
 class InstanceDocument(TypedDict):
-    """One instance; `tps` is decode tokens per second."""
+    """One instance; `tps` is decode tokens per second, `waived` the rules that it may break."""
 
     name: str
     state: str
@@ -68,6 +68,8 @@ class InstanceDocument(TypedDict):
     restarts: int
     age_s: float | None
     boot_seconds: float | None
+    warnings: list[str]
+    waived: list[str]
     metrics: EngineMetricsDocument | None
 
 
@@ -193,6 +195,8 @@ def instance_document(instance: InstanceStatus) -> InstanceDocument:
         "restarts": instance.restarts,
         "age_s": finite(instance.age_s),
         "boot_seconds": finite(instance.boot_seconds),
+        "warnings": list(instance.warnings),
+        "waived": list(instance.waived),
         "metrics": _metrics(instance.metrics),
     }
 

@@ -42,6 +42,8 @@ def _states(status: Status) -> Iterator[Metric]:
     yield gauge("instance_ready", "1 while it serves.", _INSTANCE, [((rig, i.name), float(i.ready)) for i in instances])
     synced = [((rig, i.name), _synced(i)) for i in instances]
     yield gauge("instance_synced", "1 while it is as resolved.", _INSTANCE, synced)
+    waived = [((rig, i.name, rule), 1.0) for i in instances for rule in i.waived]
+    yield gauge("instance_waived", "1 for a rule that it breaks and that is waived.", (*_INSTANCE, "rule"), waived)
     boots = [((rig, i.name, "total"), i.boot_seconds) for i in instances]
     yield gauge("instance_boot_duration_seconds", "How long the last boot took.", (*_INSTANCE, "phase"), boots)
 

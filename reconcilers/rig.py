@@ -13,10 +13,21 @@ from controller.model.resolved import Resolved
 from controller.model.rig import RigFacts
 from controller.model.situation import Situation
 from controller.model.track import Memory
-from controller.ports import ContainerEvents, ContainerLogs, Containers, GpuProbe, Host, Images, Outcome, Secrets
+from controller.ports import (
+    ContainerEvents,
+    ContainerLogs,
+    Containers,
+    GpuProbe,
+    Host,
+    Images,
+    Outcome,
+    Payloads,
+    Secrets,
+    TextSearch,
+)
 from controller.settings import Bounds
 from reconcilers.artifacts.act import ArtifactActor
-from reconcilers.artifacts.observe import observe_images
+from reconcilers.artifacts.observe import observe_images, observe_payloads
 from reconcilers.engines.act import EngineActor
 from reconcilers.engines.observe import EngineObserver
 from reconcilers.rig_plan import rig_plan
@@ -33,6 +44,8 @@ class World:
     gpus: GpuProbe
     host: Host
     secrets: Secrets
+    payloads: Payloads
+    texts: TextSearch
 
 
 class RigReconcilers:
@@ -43,8 +56,8 @@ class RigReconcilers:
         self._world = world
         self._bounds = bounds
         self._engines = EngineObserver(world.containers, world.logs, world.events, bounds.log_tail_lines)
-        self._engine_actor = EngineActor(world.containers, world.secrets)
-        self._artifact_actor = ArtifactActor(world.images)
+        self._engine_actor = EngineActor(world.containers, world.secrets, world.payloads)
+        self._artifact_actor = ArtifactActor(world.images, world.payloads)
 
     def cards(self) -> RigFacts:
         """The cards now."""
@@ -68,6 +81,7 @@ class RigReconcilers:
             listeners=self._listeners(resolved, ours),
             logs=self._engines.tails(resolved, memory, ours),
             hand_signals=self._engines.hand_signals(resolved, memory, ours),
+            payloads=observe_payloads(self._world.payloads, resolved, ours),
         )
 
     def _listeners(self, resolved: Resolved, ours: tuple[Container, ...]) -> Reading[tuple[Listener, ...]]:

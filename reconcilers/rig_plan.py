@@ -10,7 +10,7 @@ from controller.model.plan import Action, Plan, Step
 from controller.model.reading import Unknown
 from controller.model.resolved import ResolvedInstance
 from controller.model.situation import Situation
-from reconcilers.artifacts.plan import image_steps
+from reconcilers.artifacts.plan import image_steps, payload_steps
 from reconcilers.draft import ORDER, Draft, held
 from reconcilers.engines.leave import prune_orphan
 from reconcilers.engines.plan import instance_steps
@@ -29,7 +29,9 @@ def rig_plan(situation: Situation, grace: float = 5.0) -> Plan:
     view, draft = View(situation, grace), Draft()
     pulls = image_steps(view, draft)
     for instance in situation.resolved.instances:
-        instance_steps(view, draft, instance, pulls.get(instance.spec.image))
+        pull = pulls.get(instance.spec.image)
+        before = ((pull,) if pull else ()) + payload_steps(view, draft, instance)
+        instance_steps(view, draft, instance, before)
     for name in view.orphans():
         prune_orphan(view, draft, name)
     claim_steps(view, draft, {instance.name: instance for instance in situation.resolved.instances})

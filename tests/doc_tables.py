@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-from controller.cli.main import EXIT_CODES, GLOBAL_FLAGS, VERBS, Verb, parser_of
-from controller.dialects import common_failures, llamacpp_log, vllm_log
+from controller.cli.main import EXIT_CODES, GLOBAL_FLAGS, parser_of
+from controller.cli.verbs import ALSO, VERBS, module_of
+from controller.dialects import common_failures, llamacpp_log, sglang_log, vllm_log
 from controller.dialects.boot_log import Failure
 from controller.dialects.registry import DIALECTS
 from controller.model.parameters import PARAMETERS
 from controller.model.track import FaultClass
+from controller.solver import NEVER_WAIVED, RULES
 from observability.metrics import Metrics
 from tests import script_tables
 from tests.unit.shown import STATUS
@@ -54,7 +55,7 @@ def parameters() -> str:
 
 def parser(name: str) -> argparse.ArgumentParser:
     """The parser of a verb."""
-    return parser_of(name, cast(Verb, importlib.import_module(f"controller.cli.{name}")))
+    return parser_of(name, module_of(name))
 
 
 def own_arguments(name: str) -> Iterator[argparse.Action]:
@@ -77,7 +78,8 @@ def verbs() -> str:
     rows = []
     for name, text in VERBS.items():
         plain = [shown(action) for action in own_arguments(name) if not action.option_strings]
-        rows.append((f"`{' '.join(['steward', name, *plain])}`", text))
+        also = [f", also `steward {other}`" for other, meant in ALSO.items() if meant == name]
+        rows.append((f"`{' '.join(['steward', name, *plain])}`{''.join(also)}", text))
     return table(("verb", "what it does"), rows)
 
 
@@ -105,7 +107,7 @@ def exit_codes() -> str:
 
 def reasons() -> str:
     """Every reason that a boot's log can give, once, then those that Steward gives itself."""
-    tables = {"vllm": vllm_log.TABLES, "llamacpp": llamacpp_log.TABLES}
+    tables = {"vllm": vllm_log.TABLES, "llamacpp": llamacpp_log.TABLES, "sglang": sglang_log.TABLES}
     sources = [("all", common_failures.COMMON), *((name, (*t.causes, *t.tails)) for name, t in tables.items())]
     found: dict[str, tuple[set[str], Failure]] = {}
     for engine, failures in sources:
@@ -139,8 +141,16 @@ def metrics() -> str:
     return table(("metric", "type", "labels", "meaning"), rows)
 
 
+def rules() -> str:
+    """One row a rule of the solver."""
+    never = {name: f"**{name}**" for name in NEVER_WAIVED}
+    rows = ((never.get(one.id, one.id), one.title, one.severity.value, one.evidence, one.way_out) for one in RULES)
+    return table(("rule", "what must be so", "at most", "why", "way out"), rows)
+
+
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "parameters": parameters,
+    "rules": rules,
     "verbs": verbs,
     "flags": flags,
     "global flags": global_flags,

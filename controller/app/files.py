@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller.adapters.kernel_clock import KernelClock
 from controller.errors import EstateInvalid, UsageError
 from controller.model.problem import Problem, in_report_order
 from controller.model.reading import Unknown
@@ -15,7 +16,9 @@ from controller.model.rig import RigFacts
 from controller.model.snapshot import Snapshot, snapshot_of
 from controller.resolve import Surroundings, resolve
 from controller.settings import Bounds, Settings
+from controller.sources.document_cache import DocumentCache
 from controller.sources.file_source import FileSource
+from controller.sources.overlay_files import OverlayFiles
 from controller.sources.rig_facts import rig_document, rig_facts
 from controller.sources.search_path import catalogue_for
 from controller.sources.yaml_reader import read_document
@@ -31,9 +34,10 @@ class FileResolver:
 
     settings: Settings
     secrets: Secrets | None = None
+    documents: DocumentCache = field(default_factory=DocumentCache)
 
     def resolve(
-        self, snapshot: Snapshot, cards: RigFacts, bindings: Mapping[str, GpuBinding]
+        self, snapshot: Snapshot, cards: RigFacts, bindings: Mapping[str, GpuBinding], now: float, *, held: bool = False
     ) -> Resolved | tuple[Problem, ...]:
         """Parse every estate file, then resolve; all problems of all files at once."""
         bounds = self.settings.bounds
@@ -48,8 +52,11 @@ class FileResolver:
             secret_digest=self.secrets.digest if self.secrets else None,
             secret_key_id=self.secrets.key_id() if self.secrets else "",
             simulated=is_simulated(self.settings.rig),
+            now=now,
+            held=held,
+            payloads=OverlayFiles(snapshot, bounds).payload,
         )
-        catalogue = catalogue_for(snapshot, self.settings.profiles, bounds)
+        catalogue = catalogue_for(snapshot, self.settings.profiles, bounds, self.documents)
         return resolve(documents, catalogue, around, snapshot.revision)
 
 
@@ -101,16 +108,17 @@ def read_resolved(settings: Settings, resolver: FileResolver, bindings: Mapping[
     found = source_of(settings).read()
     if isinstance(found, tuple):
         raise EstateInvalid(found)
-    resolved = resolver.resolve(found, facts_of(settings), bindings)
+    resolved = resolver.resolve(found, facts_of(settings), bindings, KernelClock().now().wall)
     if not isinstance(resolved, Resolved):
         raise EstateInvalid(resolved)
     return resolved
 
 
 def without_cards(settings: Settings, snapshot: Snapshot | None = None) -> Resolved | None:
-    """A revision (default: the estate on disk) without asking for cards or secrets; None while it is refused."""
+    """A revision in force (default: the estate on disk) without asking for cards or secrets; None while it is refused."""
     found = source_of(settings).read() if snapshot is None else snapshot
     if not isinstance(found, Snapshot):
         return None
-    resolved = FileResolver(settings).resolve(found, RigFacts(Unknown("not asked for")), {})
+    now, cards = KernelClock().now().wall, RigFacts(Unknown("not asked for"))
+    resolved = FileResolver(settings).resolve(found, cards, {}, now, held=snapshot is not None)
     return resolved if isinstance(resolved, Resolved) else None

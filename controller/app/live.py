@@ -19,6 +19,7 @@ from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
 from controller.loop.follower import EventFollower
+from controller.loop.inspecting import Inspector
 from controller.loop.probing import Prober
 from controller.loop.recall import Recall
 from controller.loop.run import Runner
@@ -66,11 +67,15 @@ class Controller:
         self.wakeups.wake("stop")
 
     def has_asked(self, status: Status) -> bool:
-        """Whether every running engine of this status has been asked how it is since this controller began."""
+        """Whether every running engine of this status has been asked how it is since this controller began, and no look into
+        a container is under way.
+        """
         observed = self.runner.loop.observed
         ours = observed.ours(status.rig) if observed else ()
         running = {container.id for container in ours if container.state is ContainerState.RUNNING}
-        return running.intersection(i.engine_id for i in status.instances) <= self.runner.loop.prober.latest.keys()
+        asked = self.runner.loop.prober.latest.keys()
+        looking = self.runner.loop.inspector.is_looking()
+        return not looking and running.intersection(i.engine_id for i in status.instances) <= asked
 
     def is_acting(self) -> bool:
         """Whether an action is under way."""
@@ -118,6 +123,7 @@ def _assemble(
         desire=desire,
         recall=Recall(store, bounds),
         executor=Executor(store, workers, reconcilers),
+        inspector=Inspector(parts.world.texts, workers, bounds),
         prober=Prober(parts.probe, workers, parts.secrets, parts.clock, bounds),
         speaker=Speaker(store, recorder),
         commands=commands,

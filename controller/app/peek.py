@@ -86,7 +86,7 @@ class _Eye:
         newest = found if isinstance(found, tuple) else self._judged(found, cards, accepted)
         if isinstance(newest, Resolved):
             return _Files(newest, newest.revision, newest.problems)
-        held = self._resolved(accepted, cards) if fall_back and accepted else newest
+        held = self._resolved(accepted, cards, held=True) if fall_back and accepted else newest
         if not isinstance(held, Resolved):
             raise EstateInvalid(held)
         readable = not isinstance(found, tuple)
@@ -101,9 +101,10 @@ class _Eye:
             return (removal,) if removal else resolved
         return resolved
 
-    def _resolved(self, snapshot: Snapshot, cards: RigFacts) -> Resolved | tuple[Problem, ...]:
+    def _resolved(self, snapshot: Snapshot, cards: RigFacts, *, held: bool = False) -> Resolved | tuple[Problem, ...]:
         bindings = self.store.bindings() if self.store else {}
-        return FileResolver(self.settings, self.parts.secrets).resolve(snapshot, cards, bindings)
+        resolver = FileResolver(self.settings, self.parts.secrets)
+        return resolver.resolve(snapshot, cards, bindings, self.parts.clock.now().wall, held=held)
 
     def _situation(self, resolved: Resolved, cards: RigFacts) -> Situation:
         now = self.parts.clock.now()

@@ -15,6 +15,7 @@ from controller.simulation.cards import SimulatedGpus
 from controller.simulation.container_engine import SimulatedEngine
 from controller.simulation.engine.script import Script
 from controller.simulation.engine_processes import EngineProcesses
+from controller.simulation.overlays import SimulatedPayloads, SimulatedTexts
 from controller.simulation.script_file import Simulation
 from reconcilers.rig import World
 
@@ -26,7 +27,8 @@ def simulated_parts(settings: Settings) -> Parts:
     """An empty rig; raises EstateInvalid or UsageError for a rig file that is wrong."""
     rig = SimulatedRig(settings, KernelClock())
     engine, secrets = rig.engine, secrets_of(settings)
-    world = World(engine, engine, engine, engine, rig.gpus, LinuxHost(settings.bounds), secrets)
+    host, payloads = LinuxHost(settings.bounds), SimulatedPayloads()
+    world = World(engine, engine, engine, engine, rig.gpus, host, secrets, payloads, SimulatedTexts())
     return Parts(world, HttpProbe(settings.bounds), rig.clock, secrets, rig)
 
 

@@ -14,6 +14,7 @@ from controller.adapters.kernel_clock import KernelClock
 from controller.adapters.linux_host import LinuxHost
 from controller.adapters.nvml_gpus import NvmlGpus
 from controller.app.files import is_simulated
+from controller.app.payloads import payloads_of
 from controller.errors import EnvironmentFault, NotFound, StoreDamaged, UsageError
 from controller.ports import EngineProbe
 from controller.settings import Settings
@@ -62,7 +63,9 @@ def docker_engine(settings: Settings) -> DockerEngine:
 def real_parts(settings: Settings, engine: DockerEngine) -> Parts:
     """The adapters of this machine around a Docker engine."""
     secrets, bounds = secrets_of(settings), settings.bounds
-    world = World(engine, engine, engine, engine, NvmlGpus(bounds.nvml_read), LinuxHost(bounds), secrets)
+    world = World(
+        engine, engine, engine, engine, NvmlGpus(bounds.nvml_read), LinuxHost(bounds), secrets, payloads_of(settings), engine
+    )
     return Parts(world, HttpProbe(bounds), KernelClock(), secrets)
 
 

@@ -1,4 +1,4 @@
-"""`steward explain NAME`: every value of an instance with the file and line that it came from."""
+"""`steward explain NAME`: every value of an instance with the file and line that it came from, and every rule's verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the values."""
+    """Print the values and the verdicts."""
     resolved = read_resolved(settings, FileResolver(settings), {})
     print_text(explain_text(instance_named(resolved, options.name)))
     return 0

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NoReturn, Protocol, cast
+from typing import Final, NoReturn
 
+from controller.cli.verbs import ALSO, VERBS, Verb, members, module_of, verb_in
 from controller.errors import EnvironmentFault, EstateInvalid, LockHeld, StewardError, UsageError
-from controller.settings import Settings, load
+from controller.settings import load
 
 OK: Final = 0
 PROBLEMS: Final = 1
@@ -30,27 +30,6 @@ EXIT_CODES: Final = {
     INTERRUPTED: "Ctrl-C",
 }
 
-VERBS: Final = {
-    "demo": "see it work: two simulated cards, no Docker, no GPU",
-    "init": "write a first estate for this machine",
-    "validate": "check the estate: every problem of every file at once",
-    "plan": "show what would be done now, and why",
-    "apply": "make the rig as the estate says, then end",
-    "run": "keep the rig as the estate says, until told to end",
-    "status": "show how every instance stands",
-    "wait": "wait until an instance is ready or gone",
-    "logs": "show what an instance's engine prints",
-    "events": "show what Steward did and why",
-    "explain": "show where every value of an instance comes from",
-    "render": "print an instance as a Compose document",
-    "stop": "stop instances, until `start` or for a time",
-    "start": "start instances again, forgetting stops and failures",
-    "down": "stop every instance",
-    "doctor": "look for what is wrong with this machine",
-    "schema": "print the JSON schema of a file, for editors",
-}
-"""Every verb is a module of this package with `configure(parser)` and `run(options, settings)`."""
-
 GLOBAL_FLAGS: Final = {
     "estate": "folder or file of the estate (default: desired)",
     "rig": "auto, sim[:FILE], a rig file, or a text such as 2x:rtx-3090 (default: auto)",
@@ -59,21 +38,6 @@ GLOBAL_FLAGS: Final = {
     "profiles": "folder with more profiles and composes, before the built-in ones",
 }
 """Every verb takes these, before or behind its name; the environment has each as STEWARD_NAME."""
-
-_NEAR: Final = 0.7
-"""How alike a word and a verb are before one is suggested for the other."""
-
-
-class Verb(Protocol):
-    """A module of this package."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the verb's own arguments."""
-        ...
-
-    def run(self, options: argparse.Namespace, settings: Settings) -> int:
-        """Do it; the exit code."""
-        ...
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _forgive_streams()
     try:
-        return _dispatch(_verb_first(arguments))
+        return _dispatch(*_flags_apart(arguments))
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else USAGE
     except KeyboardInterrupt:
@@ -119,20 +83,21 @@ def _explained(error: StewardError | OSError) -> int:
             return _say(str(error), PROBLEMS)
 
 
-def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["help"]:
-        (sys.stdout if arguments else sys.stderr).write(_overview())
-        return OK if arguments else USAGE
-    if arguments[0] == "--version":
+def _dispatch(flags: list[str], words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help") or words == ["help"]:
+        (sys.stdout if words else sys.stderr).write(_overview())
+        return OK if words else USAGE
+    if words[0] == "--version":
         sys.stdout.write(f"steward {_version()}\n")
         return OK
-    if arguments[0] == "help":
-        arguments = [arguments[1], "--help"]
-    name = arguments[0]
-    if name not in VERBS:
-        raise UsageError(_unknown_verb(name))
-    verb = cast(Verb, importlib.import_module(f"controller.cli.{name}"))
-    options = parser_of(name, verb).parse_args(arguments[1:])
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
+    if words[1:] in (["-h"], ["--help"]) and (below := members(words[0])):
+        sys.stdout.write("\n".join(["usage: steward VERB [arguments]", "", *_listed(below), ""]))
+        return OK
+    name, rest = verb_in(words)
+    verb = module_of(name)
+    options = parser_of(name, verb).parse_args([*flags, *rest])
     return verb.run(options, load({flag: getattr(options, flag) for flag in GLOBAL_FLAGS}))
 
 
@@ -146,25 +111,30 @@ def parser_of(name: str, verb: Verb) -> argparse.ArgumentParser:
     return parser
 
 
-def _verb_first(arguments: list[str]) -> list[str]:
-    """The same words with the flags of every verb behind the verb, also where they were written before it."""
+def _flags_apart(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The flags of every verb that were written before the verb, and the words from the verb on."""
     position = 0
     while position < len(arguments) and arguments[position].partition("=")[0] in {f"--{flag}" for flag in GLOBAL_FLAGS}:
         position += 1 if "=" in arguments[position] else 2
-    return [*arguments[position : position + 1], *arguments[:position], *arguments[position + 1 :]]
+    return arguments[:position], arguments[position:]
+
+
+def _listed(verbs: Mapping[str, str]) -> list[str]:
+    return [f"  {name:<16}{text}" for name, text in verbs.items()]
 
 
 def _overview() -> str:
-    verbs = [f"  {name:<10}{text}" for name, text in VERBS.items()]
-    flags = [f"  --{name:<10}{text}" for name, text in GLOBAL_FLAGS.items()]
-    codes = [f"  {code:<5}{text}" for code, text in EXIT_CODES.items()]
+    flags = [f"  --{name:<14}{text}" for name, text in GLOBAL_FLAGS.items()]
+    codes = [f"  {code:<16}{text}" for code, text in EXIT_CODES.items()]
     return "\n".join(
         [
             "steward keeps a rig of local LLM engines the way desired/estate.yml says.",
             "",
             "usage: steward VERB [arguments]     (steward VERB --help tells more)",
             "",
-            *verbs,
+            *_listed(VERBS),
+            "",
+            "also: " + ", ".join(f"`{name}` for `{meant}`" for name, meant in ALSO.items()),
             "",
             "options of every verb, also as STEWARD_ESTATE and so on in the environment:",
             *flags,
@@ -174,16 +144,6 @@ def _overview() -> str:
             "",
         ]
     )
-
-
-def _unknown_verb(name: str) -> str:
-    import difflib
-
-    if name.startswith("-"):
-        return f"expected a verb, found {name}; its own flags follow it: `steward VERB {name}`"
-    near = difflib.get_close_matches(name, VERBS, 1, _NEAR)
-    hint = f"did you mean `steward {near[0]}`?" if near else "`steward --help` lists them"
-    return f"there is no verb `{name}`; {hint}"
 
 
 def _version() -> str:

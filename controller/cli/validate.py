@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from controller.app.files import FileResolver, facts_of, source_of
+from controller.adapters.kernel_clock import KernelClock
+from controller.app.files import FileResolver, facts_of, is_simulated, source_of
+from controller.app.payloads import payload_warnings, payloads_of
 from controller.cli.output import add_output, has_color, print_json, print_text
 from controller.model.problem import Problem, Severity, has_errors, in_report_order
 from controller.model.resolved import Resolved
@@ -30,8 +32,11 @@ def find_problems(settings: Settings) -> tuple[Problem, ...]:
     found = source_of(settings).read()
     if isinstance(found, tuple):
         return found
-    resolved = FileResolver(settings).resolve(found, facts_of(settings), {})
-    return resolved.problems if isinstance(resolved, Resolved) else resolved
+    resolved = FileResolver(settings).resolve(found, facts_of(settings), {}, KernelClock().now().wall)
+    if not isinstance(resolved, Resolved):
+        return resolved
+    warnings = () if is_simulated(settings.rig) else payload_warnings(resolved, payloads_of(settings))
+    return (*resolved.problems, *warnings)
 
 
 def _strict(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -65,7 +65,20 @@ CARDS: Final = (
     ),
 )
 
+OVERLAYS: Final = (
+    Failure(
+        "OverlayFailed",
+        re.compile(r"^steward: overlay (?P<overlay>\S+): step failed with (?P<code>\d+)$"),
+        "overlay {overlay} cannot be put on: its step ended with code {code}",
+        _SPEC,
+        detail=re.compile(r"(?P<said>missing anchor: .+)"),
+        advice="{said}",
+    ),
+)
+"""What the script says that puts overlays on before the engine starts."""
+
 COMMON: Final = (
+    *OVERLAYS,
     *ARGUMENTS,
     *CARDS,
     Failure(

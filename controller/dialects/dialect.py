@@ -1,16 +1,21 @@
-"""What Steward must know about an engine type: how to start it, how to ask it, how to read what it prints."""
+"""What Steward must know about an engine type: how to start it, how to ask it, how to read what it prints.
+
+Dialects import what reads logs and metrics when it is first needed: to check an estate takes neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from controller.model.observed import EngineMetrics
 from controller.model.parameters import Value
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
-from controller.model.track import FaultClass
+
+if TYPE_CHECKING:
+    from controller.model.observed import EngineMetrics
+    from controller.model.track import FaultClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING
 
 from controller.dialects.argv import last
-from controller.dialects.boot_log import Tables, diagnosis
-from controller.dialects.common_failures import COMMON
 from controller.dialects.dialect import Diagnosis, Endpoints, Launch
-from controller.model.observed import EngineMetrics
 from controller.model.parameters import parameters_of
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
 
-_TABLES: Final = Tables(common=COMMON)
+if TYPE_CHECKING:
+    from controller.model.observed import EngineMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,8 @@ class Generic:
 
     def metrics(self, samples: Mapping[str, float]) -> EngineMetrics:
         """Nothing is known of its metrics."""
+        from controller.model.observed import EngineMetrics
+
         del samples
         return EngineMetrics()
 
@@ -47,4 +47,7 @@ class Generic:
 
     def diagnose(self, lines: Sequence[str]) -> Diagnosis | None:
         """A failure that any container can have, or the last exception."""
-        return diagnosis(_TABLES, lines)
+        from controller.dialects.boot_log import Tables, diagnosis
+        from controller.dialects.common_failures import COMMON
+
+        return diagnosis(Tables(common=COMMON), lines)

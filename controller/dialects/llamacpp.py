@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from controller.dialects.argv import MODELS, flags, has_flag, in_models, last
-from controller.dialects.boot_log import diagnosis, last_phase
 from controller.dialects.dialect import Diagnosis, Endpoints, Launch
 from controller.dialects.exposition import first
-from controller.dialects.llamacpp_log import PHASES, TABLES
-from controller.model.observed import EngineMetrics
 from controller.model.parameters import Value, parameters_of
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
 
+if TYPE_CHECKING:
+    from controller.model.observed import EngineMetrics
+
 _MODEL_FLAGS: Final = ("-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "--models-dir", "--models-preset")
-_KV_NAMES: Final = {"fp16": ("f16", "f16"), "fp32": ("f32", "f32"), "k8v4": ("q8_0", "q4_0")}
+KV_NAMES: Final = {
+    "fp16": ("f16", "f16"),
+    "float16": ("f16", "f16"),
+    "bfloat16": ("bf16", "bf16"),
+    "fp32": ("f32", "f32"),
+    "float32": ("f32", "f32"),
+    "k8v4": ("q8_0", "q4_0"),
+}
 """Formats that are named otherwise here, for K and V; all others have the same name and hold for both."""
-_SPEC_NAMES: Final = {
+SPEC_NAMES: Final = {
     "mtp": "draft-mtp",
     "mtp_gguf": "draft-mtp",
     "eagle3": "draft-eagle3",
@@ -32,7 +39,7 @@ _SPEC_NAMES: Final = {
     "draft_model": "draft-simple",
     "ngram": "ngram-simple",
 }
-_SIZES: Final = (
+SIZES: Final = (
     ("max_num_batched_tokens", "-b"),
     ("ubatch_size", "-ub"),
     ("gpu_layers", "-ngl"),
@@ -63,7 +70,7 @@ class LlamaCpp:
             *(("--alias", ",".join(launch.served_names)) if launch.served_names else ()),
             *("--host", "0.0.0.0", "--port", str(launch.container_port)),
             *_context(given),
-            *flags(given, _SIZES),
+            *flags(given, SIZES),
             *_kv_cache(given),
             *_speculation(given),
             *_template(given),
@@ -74,6 +81,8 @@ class LlamaCpp:
 
     def metrics(self, samples: Mapping[str, float]) -> EngineMetrics:
         """The figures that llama-server counts; only older builds have the use of the KV cache among them."""
+        from controller.model.observed import EngineMetrics
+
         usage = first(samples, "llamacpp:kv_cache_usage_ratio")
         return EngineMetrics(
             generation_tokens=first(samples, "llamacpp:tokens_predicted_total"),
@@ -89,10 +98,16 @@ class LlamaCpp:
 
     def phase(self, lines: Sequence[str]) -> str:
         """The last phase that the log names."""
+        from controller.dialects.boot_log import last_phase
+        from controller.dialects.llamacpp_log import PHASES
+
         return last_phase(PHASES, lines)
 
     def diagnose(self, lines: Sequence[str]) -> Diagnosis | None:
         """The root cause above llama-server's generic last lines."""
+        from controller.dialects.boot_log import diagnosis
+        from controller.dialects.llamacpp_log import TABLES
+
         return diagnosis(TABLES, lines)
 
 
@@ -113,14 +128,16 @@ def _kv_cache(given: Mapping[str, Value]) -> tuple[str, ...]:
     if "kv_cache_dtype" not in given:
         return ()
     written = str(given["kv_cache_dtype"])
-    key, value = _KV_NAMES.get(written, (written, written))
+    if written == "auto":
+        return ()
+    key, value = KV_NAMES.get(written, (written, written))
     return ("-ctk", key, "-ctv", value)
 
 
 def _speculation(given: Mapping[str, Value]) -> tuple[Secretive, ...]:
     method = str(given.get("spec_method", ""))
     return (
-        *(("--spec-type", _SPEC_NAMES.get(method, method)) if method else ()),
+        *(("--spec-type", SPEC_NAMES.get(method, method)) if method else ()),
         *(("-md", in_models(given["spec_model"])) if "spec_model" in given else ()),
         *flags(given, (("spec_tokens", "--spec-draft-n-max"),)),
     )

@@ -1,37 +1,22 @@
-"""The simulated engine: the flags, endpoints and metrics of `controller/simulation/engine/`.
-
-It fails with whatever line it is told to print, so that its log is read with the tables of all engines.
-"""
+"""The simulated engine: the flags, endpoints and metrics of `controller/simulation/engine/`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from controller.dialects import llamacpp_log, vllm_log
 from controller.dialects.argv import flags, last
-from controller.dialects.boot_log import Phase, Tables, diagnosis, last_phase
-from controller.dialects.common_failures import COMMON
 from controller.dialects.dialect import Diagnosis, Endpoints, Launch
 from controller.dialects.exposition import first
-from controller.model.observed import EngineMetrics
 from controller.model.parameters import parameters_of
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
 
+if TYPE_CHECKING:
+    from controller.model.observed import EngineMetrics
+
 _SIZES: Final = (("max_model_len", "--max-model-len"), ("max_num_seqs", "--max-num-seqs"), ("api_key", "--api-key"))
-_PHASES: Final = (
-    Phase("serving", re.compile(r"listening on http")),
-    Phase("model loaded", re.compile(r"\bmodel loaded\b")),
-    Phase("loading model", re.compile(r"loading model")),
-)
-_TABLES: Final = Tables(
-    causes=(*vllm_log.TABLES.causes, *llamacpp_log.TABLES.causes),
-    common=COMMON,
-    tails=(*vllm_log.TABLES.tails, *llamacpp_log.TABLES.tails),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +43,8 @@ class Simulated:
 
     def metrics(self, samples: Mapping[str, float]) -> EngineMetrics:
         """The figures under its own names."""
+        from controller.model.observed import EngineMetrics
+
         return EngineMetrics(
             generation_tokens=first(samples, "simulated:generation_tokens_total"),
             prompt_tokens=first(samples, "simulated:prompt_tokens_total"),
@@ -71,8 +58,14 @@ class Simulated:
 
     def phase(self, lines: Sequence[str]) -> str:
         """The last phase that the log names."""
-        return last_phase(_PHASES, lines)
+        from controller.dialects.boot_log import last_phase
+        from controller.dialects.simulated_log import PHASES
+
+        return last_phase(PHASES, lines)
 
     def diagnose(self, lines: Sequence[str]) -> Diagnosis | None:
         """The failure that it was told to have."""
-        return diagnosis(_TABLES, lines)
+        from controller.dialects.boot_log import diagnosis
+        from controller.dialects.simulated_log import TABLES
+
+        return diagnosis(TABLES, lines)

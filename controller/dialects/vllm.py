@@ -10,17 +10,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from controller.dialects.argv import flags, has_flag, in_models, last
-from controller.dialects.boot_log import diagnosis, last_phase
 from controller.dialects.dialect import Diagnosis, Endpoints, Launch
 from controller.dialects.exposition import first
-from controller.dialects.vllm_log import PHASES, TABLES
-from controller.model.observed import EngineMetrics
 from controller.model.parameters import Value, parameters_of
 from controller.model.profile import DialectName
 from controller.model.resolved import Secretive
+
+if TYPE_CHECKING:
+    from controller.model.observed import EngineMetrics
 
 SHUTDOWN_TIMEOUT_S: Final = 20
 """How long vLLM may finish running requests after TERM; by default it aborts them at once. Below the 30 s that `drain.term`
@@ -30,10 +30,10 @@ SHUTDOWN_TIMEOUT_SINCE: Final = (0, 18, 0)
 """First release with `--shutdown-timeout`: 0.15 does not have it, 0.20 does, and KServe passes it from 0.18.0 on."""
 
 _RELEASE: Final = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
-_KV_NAMES: Final = {"bf16": "bfloat16", "fp16": "float16"}
+KV_NAMES: Final = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16"}
 _MODEL_FLAGS: Final = ("--model", "--config")
 
-_PARALLEL: Final = (
+PARALLEL: Final = (
     ("tensor_parallel_size", "--tensor-parallel-size"),
     ("pipeline_parallel_size", "--pipeline-parallel-size"),
     ("max_model_len", "--max-model-len"),
@@ -41,17 +41,17 @@ _PARALLEL: Final = (
     ("max_num_batched_tokens", "--max-num-batched-tokens"),
     ("gpu_memory_utilization", "--gpu-memory-utilization"),
 )
-_FORMATS: Final = (
+FORMATS: Final = (
     ("dtype", "--dtype"),
     ("quantization", "--quantization"),
     ("attention_backend", "--attention-backend"),
 )
-_ON_OR_OFF: Final = (
+ON_OR_OFF: Final = (
     ("enable_prefix_caching", "--enable-prefix-caching", "--no-enable-prefix-caching"),
     ("enable_chunked_prefill", "--enable-chunked-prefill", "--no-enable-chunked-prefill"),
 )
 """On by default since V1, so that false needs a flag of its own."""
-_SWITCHES: Final = (("enforce_eager", "--enforce-eager"), ("trust_remote_code", "--trust-remote-code"))
+SWITCHES: Final = (("enforce_eager", "--enforce-eager"), ("trust_remote_code", "--trust-remote-code"))
 """Off by default in every version, so that false needs no flag."""
 
 
@@ -75,9 +75,9 @@ class Vllm:
             *("--host", "0.0.0.0", "--port", str(launch.container_port)),
             *(("--model", in_models(given["model_path"])) if "model_path" in given else ()),
             *(("--served-model-name", *launch.served_names) if launch.served_names else ()),
-            *flags(given, _PARALLEL),
+            *flags(given, PARALLEL),
             *_kv_cache(given),
-            *flags(given, _FORMATS),
+            *flags(given, FORMATS),
             *_speculation(given),
             *_switches(given),
             *_parsers(given),
@@ -88,6 +88,8 @@ class Vllm:
 
     def metrics(self, samples: Mapping[str, float]) -> EngineMetrics:
         """The figures under the names of 0.8 to 0.33; vLLM's exporter appends `_total` to counters, others may not."""
+        from controller.model.observed import EngineMetrics
+
         usage = first(samples, "vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
         return EngineMetrics(
             generation_tokens=first(samples, "vllm:generation_tokens_total", "vllm:generation_tokens"),
@@ -103,10 +105,16 @@ class Vllm:
 
     def phase(self, lines: Sequence[str]) -> str:
         """The last phase that the log names."""
+        from controller.dialects.boot_log import last_phase
+        from controller.dialects.vllm_log import PHASES
+
         return last_phase(PHASES, lines)
 
     def diagnose(self, lines: Sequence[str]) -> Diagnosis | None:
         """The root cause above vLLM's generic last lines."""
+        from controller.dialects.boot_log import diagnosis
+        from controller.dialects.vllm_log import TABLES
+
         return diagnosis(TABLES, lines)
 
 
@@ -119,7 +127,7 @@ def _kv_cache(given: Mapping[str, Value]) -> tuple[str, ...]:
     if "kv_cache_dtype" not in given:
         return ()
     written = str(given["kv_cache_dtype"])
-    return ("--kv-cache-dtype", _KV_NAMES.get(written, written))
+    return ("--kv-cache-dtype", KV_NAMES.get(written, written))
 
 
 def _speculation(given: Mapping[str, Value]) -> tuple[str, ...]:
@@ -134,8 +142,8 @@ def _speculation(given: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def _switches(given: Mapping[str, Value]) -> tuple[str, ...]:
-    found = [on if given[name] else off for name, on, off in _ON_OR_OFF if name in given]
-    return (*found, *(flag for name, flag in _SWITCHES if given.get(name)))
+    found = [on if given[name] else off for name, on, off in ON_OR_OFF if name in given]
+    return (*found, *(flag for name, flag in SWITCHES if given.get(name)))
 
 
 def _parsers(given: Mapping[str, Value]) -> tuple[Secretive, ...]:

@@ -21,6 +21,10 @@ UNFINISHED_S: Final = 4.0
 """How long a changed revision that looks half-written must stand before it is believed: more than any program takes to save."""
 
 
+_KEPT: Final = 4
+"""Resolutions that are remembered: of the newest revision and of the one in force, with the cards as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What one look at the source brought: `accepted`, `refused` with its problems, `deferred`, or `same`."""
@@ -28,6 +32,19 @@ class Change:
     kind: str
     revision: str = ""
     problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What a revision resolved to, and the span of wall time (Unix seconds) in which that holds: waivers end."""
+
+    outcome: Resolved | tuple[Problem, ...]
+    since: float
+    until: float
+
+    def holds(self, now: Instant) -> bool:
+        """Whether it still says what the rules would; not when the clock was set back behind it either."""
+        return self.since <= now.wall < self.until
 
 
 def _nobody_else(rig: str) -> str:  # noqa: ARG001 - the shape of `refusal`
@@ -50,10 +67,12 @@ class Desire:
     source_ok: bool = False
     read_at: Instant | None = None
     _judged: str = ""
+    _judgement: _Judgement | None = None
+    """What came of the revision that was judged last."""
     _has_read: bool = False
     _since: float = -math.inf
     """When (monotonic) the newest snapshot was first read; what this process found when it began counts as old."""
-    _cache: dict[tuple[object, ...], Resolved | tuple[Problem, ...]] = field(default_factory=dict)
+    _cache: dict[tuple[object, ...], _Judgement] = field(default_factory=dict)
     _bindings: dict[str, GpuBinding] | None = None
 
     def load(self) -> None:
@@ -73,9 +92,12 @@ class Desire:
         self.source_ok, self.read_at, self.snapshot = True, now, found
         return ()
 
-    def has_news(self) -> bool:
-        """Whether a revision was read that has not been judged yet."""
-        return self.source_ok and self.snapshot is not None and self.snapshot.revision != self._judged
+    def has_news(self, now: Instant) -> bool:
+        """Whether a revision was read that has not been judged yet, or whose judgement does not hold any more."""
+        if not self.source_ok or self.snapshot is None:
+            return False
+        stale = self._judgement is not None and not self._judgement.holds(now)
+        return stale or self.snapshot.revision != self._judged
 
     @property
     def believed_at(self) -> float:
@@ -83,11 +105,12 @@ class Desire:
         return self._since + UNFINISHED_S
 
     def judge(self, cards: RigFacts, containers: Reading[tuple[Container, ...]], now: Instant) -> Change:
-        """Accept or refuse the newest snapshot, once for each revision."""
+        """Accept or refuse the newest snapshot, once for each revision, and again when one of its waivers has ended."""
         snapshot = self.snapshot
-        if snapshot is None or not self.has_news():
+        if snapshot is None or not self.has_news(now):
             return Change("same")
-        resolved = self._resolve(snapshot, cards)
+        self._judgement = self._resolve(snapshot, cards, now)
+        resolved = self._judgement.outcome
         if isinstance(resolved, tuple):
             return self._refuse(snapshot, resolved)
         if reason := self.refusal(resolved.rig.name):
@@ -110,25 +133,33 @@ class Desire:
         self._judged, self.problems = snapshot.revision, in_report_order(problems)
         return Change("refused", snapshot.revision, self.problems)
 
-    def in_force(self, cards: RigFacts) -> Resolved | tuple[Problem, ...] | None:
-        """The accepted revision, resolved with the present cards; None when there is none yet, or another process keeps it."""
+    def in_force(self, cards: RigFacts, now: Instant) -> Resolved | tuple[Problem, ...] | None:
+        """The accepted revision, resolved with the present cards; None when there is none yet, or another process keeps it.
+
+        It stays in force when a rule would refuse it by now: a waiver ended, a card was changed, Steward learned the rule.
+        """
         if self.accepted is None:
             return None
-        resolved = self._resolve(self.accepted, cards)
+        resolved = self._resolve(self.accepted, cards, now).outcome
+        if not isinstance(resolved, Resolved):
+            resolved = self._resolve(self.accepted, cards, now, held=True).outcome
         if isinstance(resolved, Resolved):
             if self.refusal(resolved.rig.name):
                 return None
             self._keep_bindings(resolved)
         return resolved
 
-    def _resolve(self, snapshot: Snapshot, cards: RigFacts) -> Resolved | tuple[Problem, ...]:
+    def _resolve(self, snapshot: Snapshot, cards: RigFacts, now: Instant, *, held: bool = False) -> _Judgement:
         bindings = self._known_bindings()
-        key = (snapshot.revision, _shape(cards), tuple(sorted((n, b.text, b.uuids) for n, b in bindings.items())))
-        if key not in self._cache:
-            if len(self._cache) >= 4:
+        key = (snapshot.revision, held, _shape(cards), tuple(sorted((n, b.text, b.uuids) for n, b in bindings.items())))
+        found = self._cache.get(key)
+        if found is None or not found.holds(now):
+            if len(self._cache) >= _KEPT:
                 self._cache.clear()
-            self._cache[key] = self.resolver.resolve(snapshot, cards, bindings)
-        return self._cache[key]
+            outcome = self.resolver.resolve(snapshot, cards, bindings, now.wall, held=held)
+            ends = outcome.holds_until if isinstance(outcome, Resolved) else None
+            found = self._cache[key] = _Judgement(outcome, now.wall, math.inf if ends is None else ends)
+        return found
 
     def _known_bindings(self) -> dict[str, GpuBinding]:
         if self._bindings is None:
@@ -145,11 +176,18 @@ class Desire:
     def forget(self) -> None:
         """Resolve anew: a secret or a card may have changed outside the files."""
         self._cache.clear()
-        self._judged = ""
+        self._judged, self._judgement = "", None
 
 
 def _shape(cards: RigFacts) -> object:
-    """What of the cards a resolution depends on; readings such as temperature do not count."""
+    """What of the rig a resolution depends on; readings such as temperature do not count."""
     if not isinstance(cards.cards, Known):
         return cards.cards.reason
-    return tuple((c.index, c.uuid, c.name, c.profile, c.memory_total) for c in cards.cards.value), cards.nvlink
+    shapes = tuple(
+        (
+            *(card.index, card.uuid, card.name, card.profile, card.memory_total, card.foreign_bytes),
+            *(card.compute_capability, card.pcie_max_generation, card.pcie_max_width),
+        )
+        for card in cards.cards.value
+    )
+    return shapes, cards.nvlink, cards.ram, cards.shm

@@ -10,7 +10,7 @@ from controller.loop.execute import Result
 from controller.model.moment import Instant
 from controller.model.plan import Action, Step
 from controller.model.resolved import Resolved, ResolvedInstance
-from controller.model.track import Backoff, Failure, FaultClass, Memory, Track, Verdict
+from controller.model.track import Backoff, Failure, FaultClass, Memory, Sighting, Track, Verdict
 from controller.ports import Store
 from controller.settings import Bounds
 
@@ -93,6 +93,11 @@ class Recall:
             self.store.record_failure(verdict.failure)
         elif verdict.kind == "exited" and verdict.restarts:
             self.store.record_restart(verdict.instance, verdict.restarts)
+
+    def saw(self, sighting: Sighting) -> None:
+        """Keep whether an overlay is at work."""
+        self.changed()
+        self.store.record_sighting(sighting)
 
     def keep_specs(self, resolved: Resolved) -> None:
         """Remember how to ask each spec and what it was made of, once for each spec hash."""

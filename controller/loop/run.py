@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from controller.errors import StewardError
 from controller.loop.step import Loop, Pass
 from controller.loop.wakeups import WakeupQueue
+from controller.model.problem import has_errors
 from controller.model.status import State, Status, Truth
 from controller.ports import Clock, Recorder
 
@@ -84,7 +85,7 @@ def is_settled(status: Status, only: frozenset[str] = frozenset()) -> bool:
     """Whether nothing is left to do: for the whole rig, or for the named instances."""
     if not only:
         return status.converged
-    accepted = bool(status.accepted) and status.desired == status.accepted
+    accepted = bool(status.accepted) and status.desired == status.accepted and not has_errors(status.problems)
     idle = all(step.instance not in only for step in status.plan.steps)
     return accepted and idle and not any(i.state is State.STALLED for i in status.instances if i.name in only)
 

@@ -11,7 +11,7 @@ from controller.model.events import Event
 from controller.model.moment import Instant
 from controller.model.plan import Step
 from controller.model.problem import Problem, Severity
-from controller.model.track import Verdict
+from controller.model.track import Sighting, Verdict
 from controller.ports import Recorder, Store
 
 
@@ -76,6 +76,13 @@ class Speaker:
         if text != self._trouble:
             self._trouble = text
             self.say("PassFailed", f"a pass could not be finished, it is tried again: {text}", level="error")
+
+    def sighting(self, sighting: Sighting) -> None:
+        """An overlay was looked for; only what is not as it should be is told."""
+        if sighting.found:
+            return
+        reason = sighting.detail or f"`{sighting.sentinel}` is in none of its files"
+        self.say("OverlayUnverified", f"overlay {sighting.overlay}: {reason}", instance=sighting.instance, level="warning")
 
     def verdict(self, verdict: Verdict) -> None:
         """Something was concluded about a container."""

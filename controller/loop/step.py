@@ -8,6 +8,8 @@ from typing import Final
 from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
+from controller.loop.inspecting import LANE as INSPECTION
+from controller.loop.inspecting import Inspector
 from controller.loop.probing import LANE, Prober
 from controller.loop.recall import Recall
 from controller.loop.say import Speaker
@@ -51,6 +53,7 @@ class Loop:
     recall: Recall
     executor: Executor
     prober: Prober
+    inspector: Inspector
     speaker: Speaker
     commands: CommandQueue
     bounds: Bounds
@@ -81,7 +84,7 @@ class Loop:
         if look:
             self.cards = self.reconcilers.cards()
         look |= self._judge(now)
-        resolved = self.desire.in_force(self.cards)
+        resolved = self.desire.in_force(self.cards, now)
         if not isinstance(resolved, Resolved):
             return self._nothing_in_force(now)
         if look or self.observed is None:
@@ -105,9 +108,9 @@ class Loop:
         for step in started:
             self.recall.changed()
             self.speaker.starting(step)
-        probe_at = self.prober.schedule(situation)
+        due = (self.prober.schedule(situation), self.inspector.schedule(situation))
         status = standing(situation, plan, self._outside())
-        return Pass(status, self._next_at(plan, probe_at, now), len(started))
+        return Pass(status, self._next_at(plan, due, now), len(started))
 
     def _permitted(self, plan: Plan, resolved: Resolved) -> Plan:
         """The part of the plan that may be carried out: nothing in observe mode, the named instances under --only."""
@@ -122,10 +125,17 @@ class Loop:
         for finished in self.workers.collect():
             if finished.lane.startswith(LANE):
                 self.prober.take(finished)
+            elif finished.lane.startswith(INSPECTION):
+                self._seen(finished, now)
             else:
                 self._ended(finished, now)
                 triggers.add("action")
         return frozenset(triggers)
+
+    def _seen(self, finished: Finished, now: Instant) -> None:
+        for sighting in self.inspector.take(finished, now):
+            self.recall.saw(sighting)
+            self.speaker.sighting(sighting)
 
     def _ended(self, finished: Finished, now: Instant) -> None:
         result = self.executor.take(finished, now)
@@ -147,7 +157,7 @@ class Loop:
 
     def _judge(self, now: Instant) -> bool:
         """Accept or refuse what was read, once for each revision; whether another one is in force, which asks for new looks."""
-        if not self.desire.has_news():
+        if not self.desire.has_news(now):
             return False
         change = self.desire.judge(self.cards, self.reconcilers.containers(), now)
         if change.kind == "accepted":
@@ -191,13 +201,13 @@ class Loop:
 
     def _believed_at(self, now: Instant) -> float | None:
         at = self.desire.believed_at
-        return at if self.desire.has_news() and at > now.mono else None
+        return at if self.desire.has_news(now) and at > now.mono else None
 
-    def _next_at(self, plan: Plan, probe_at: float | None, now: Instant) -> float:
+    def _next_at(self, plan: Plan, due: tuple[float | None, ...], now: Instant) -> float:
         times = [
             now.mono + self.bounds.poll,
             (self._read_at or now.mono) + self.bounds.poll,
             self._look_at(),
-            *[at for at in (plan.look_again_at, probe_at, self._settle, self._believed_at(now)) if at is not None],
+            *[at for at in (*due, plan.look_again_at, self._settle, self._believed_at(now)) if at is not None],
         ]
         return max(now.mono, min(times))

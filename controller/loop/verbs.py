@@ -33,7 +33,7 @@ def carry_out(command: Command, rig: Rig, now: Instant) -> Reply:
     if command.verb is Verb.SYNC:
         rig.desire.forget()
         return Reply(True, "the estate is read again now")
-    resolved = rig.desire.in_force(rig.cards)
+    resolved = rig.desire.in_force(rig.cards, now)
     if not isinstance(resolved, Resolved):
         return Reply(False, "no estate is in force yet")
     names = _names(command, resolved, rig.cards)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, StrictFloat, StrictInt
 
 from controller.model.desired import Scalar
-from controller.model.fields import AsTuple, ByteSize, Document, SecretRef, Texts
+from controller.model.fields import AsTuple, ByteSize, Document, Port, SecretRef, Texts
 
 STEWARDS_OWN: Final = frozenset(
     {"ports", "restart", "container_name", "networks", "deploy", "init", "logging", "labels", "healthcheck"}
@@ -16,13 +16,21 @@ STEWARDS_OWN: Final = frozenset(
 
 
 class Requires(Document):
-    """What the template needs from the rig."""
+    """What the template needs from the rig.
+
+    `compute_capability` is needed for the weights' own kernels; cards from `fallback_compute_capability` on do without them, by
+    kernels that unpack the weights first. `min_vram_gib` is each card's nominal memory in GiB. `contiguous`: the cards' indices
+    follow each other.
+    """
 
     gpus: Annotated[int, Field(ge=0, le=16)] | None = None
     tp: Annotated[int, Field(ge=1, le=16)] = 1
     pp: Annotated[int, Field(ge=1, le=16)] = 1
     nvlink: bool = False
+    contiguous: bool = False
     compute_capability: StrictFloat | StrictInt | None = None
+    fallback_compute_capability: StrictFloat | StrictInt | None = None
+    min_vram_gib: StrictFloat | StrictInt | None = None
     features: Texts = ()
 
 
@@ -47,7 +55,7 @@ class HttpReadiness(Document):
 
 
 class XSteward(Document):
-    """What Steward knows about the template."""
+    """What Steward knows about the template. `suggested_port` is the one that an entry made for it begins with."""
 
     engine: str
     model: str | None = None
@@ -60,6 +68,7 @@ class XSteward(Document):
     parameters: dict[str, ParameterUse] = Field(default_factory=dict)
     status: Literal["production", "production_with_caveats", "preview", "experimental", "blocked"] = "production"
     note: str = ""
+    suggested_port: Port | None = None
     readiness: HttpReadiness | Literal["tcp", "none"] | None = None
     claim: Literal["exclusive"] | VramClaim = "exclusive"
     container_port: Annotated[int, Field(ge=1, le=65535)] | None = None

@@ -170,6 +170,8 @@ class Observed:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     logs: Mapping[str, LogTail] = field(default_factory=dict)
     hand_signals: Mapping[str, HandSignal] = field(default_factory=dict)
+    payloads: Mapping[str, Reading[bool]] = field(default_factory=dict)
+    """Whether the files of overlays that a container needs are there, by the payload's key."""
 
     def ours(self, rig: str) -> tuple[Container, ...]:
         """Our containers of this rig; empty when the list is Unknown, so ask `containers` first."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from controller.model.identity import Identity
+from controller.model.payload import PayloadNeed
 from controller.model.profile import DialectName
 from controller.model.resolved import ContainerSpec
 
@@ -64,8 +65,8 @@ class CreateRequest:
 class Step:
     """One node. It may run when `waiting_for` is None and none of `after` is in the plan any more.
 
-    `target` is a container id, or the image reference of a pull; `timeout_s` bounds a stop from SIGTERM to SIGKILL; `name` is
-    the new name of a rename; `spec_hash` is the spec that the step works towards.
+    `target` is a container id, or of a pull the image reference or the payload's key; `timeout_s` bounds a stop from SIGTERM to
+    SIGKILL; `name` is the new name of a rename; `spec_hash` is the spec that the step works towards.
     """
 
     id: str
@@ -79,6 +80,8 @@ class Step:
     name: str = ""
     timeout_s: float = 0.0
     create: CreateRequest | None = None
+    need: PayloadNeed | None = None
+    """Of a pull: the files of an overlay that it brings, instead of an image."""
     begun: bool = False
     """Of a drain: whether it goes on now, so that its clock runs; one that still waits for something else has not begun."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from controller.model.fields import Document, Port, Texts
+from controller.model.fields import AsTuple, Document, Port, Texts
 from controller.model.profile_words import (
     Capability,
     Day,
@@ -68,7 +68,7 @@ class EngineProfile(Document):
     """An engine build: which dialect it speaks, which image it is, what it can do; `cpu: true` allows `gpus: []`.
 
     A list that is absent is not known; an empty one means none. `families: any` is an engine that takes every model whose
-    weights it can load.
+    weights it can load. `entrypoint` is the image's own; overlays with steps before the engine's start need to know it.
     """
 
     id: str
@@ -76,6 +76,7 @@ class EngineProfile(Document):
     image: str | None
     cpu: bool = False
     container_port: Port = 8000
+    entrypoint: Annotated[tuple[str, ...], AsTuple, Field(min_length=1)] | None = None
     name: str = ""
     channel: Literal["stable", "nightly", "experimental"] | None = None
     version: Annotated[str, Field(min_length=1)] | None = None

@@ -89,9 +89,11 @@ _AS_WRITTEN: Final[Mapping[str, str]] = MappingProxyType({})
 def word(vocabulary: type[StrEnum], spellings: Mapping[str, str] = _AS_WRITTEN) -> BeforeValidator:
     """Turns a written text into its member; any other value is left for the validator to refuse."""
 
+    members: dict[str, StrEnum] = {member.value: member for member in vocabulary}
+    members |= {spelling: members[meant] for spelling, meant in spellings.items()}
+
     def member(value: Any) -> Any:
-        text = spellings.get(value, value) if isinstance(value, str) else value
-        return vocabulary(text) if isinstance(text, str) and text in list(vocabulary) else text
+        return members.get(value, value) if isinstance(value, str) else value
 
     return BeforeValidator(member)
 

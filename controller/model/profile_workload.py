@@ -22,13 +22,14 @@ Weight: TypeAlias = Annotated[Level, word(Level)] | None
 
 
 class Priorities(Document):
-    """What matters how much; what is null does not matter."""
+    """What matters how much; what is null does not matter. `vision` and `tools`: the model must take images, or call tools."""
 
     max_context: Weight = None
     concurrency: Weight = None
     prefill_throughput: Weight = None
     decode_throughput: Weight = None
     vision: Literal["required"] | None = None
+    tools: Literal["required"] | None = None
 
 
 class WorkloadDefaults(Document):

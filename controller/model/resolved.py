@@ -22,13 +22,18 @@ from controller.model.desired import (
 )
 from controller.model.fields import SecretRef
 from controller.model.identity import Identity
+from controller.model.payload import OverlayUse, PayloadNeed
 from controller.model.problem import Place, Problem
 from controller.model.profile import DialectName
+from controller.model.verdict import Verdict
 
 LIVE_PREFIXES: Final = ("health.", "drain.", "boot.", "restart.", "rollback.", "gates.")
 LIVE_FIELDS: Final = frozenset(
-    {"depends_on", "suspend", "waive", "share", "state", "compose", "engine", "dialect", "model", "spec_hash"}
-)
+    {
+        "depends_on", "suspend", "waive", "share", "state", "compose", "engine", "dialect", "model", "weights", "drafter",
+        "workload", "gpus.reason", "spec_hash",
+    }
+)  # fmt: skip
 """Keys that never restart an engine, as `explain` names them; the names that stand for other values are among them."""
 
 Secretive: TypeAlias = str | SecretRef
@@ -126,7 +131,7 @@ class Origin:
     value: str
     place: Place | None
     source: str
-    """`estate`, `defaults`, `compose`, `profile`, `rig` or `default`."""
+    """`estate`, `defaults`, `compose`, `profile`, `overlay`, `rig` or `default`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,14 @@ class ResolvedInstance:
     exclusive: bool = True
     vram_claim_bytes: int | None = None
     place: Place | None = None
+    verdicts: tuple[Verdict, ...] = field(default=(), compare=False, hash=False)
+    """What each rule says of it, in the rules' order."""
+    unpullable: str = field(default="", compare=False, hash=False)
+    """Why its image cannot be pulled, where the catalogue knows that; empty otherwise."""
+    overlays: tuple[OverlayUse, ...] = field(default=(), hash=False)
+    """What is put on it, in that order."""
+    payloads: tuple[PayloadNeed, ...] = field(default=(), hash=False)
+    """The files that have to be there before its container is made; none on a simulated rig."""
 
     @property
     def bound(self) -> bool:
@@ -204,13 +217,17 @@ class ResolvedRig:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The whole estate, resolved. `revision` is the digest of the documents read (12 hex digits), or commit and digest."""
+    """The whole estate, resolved. `revision` is the digest of the documents read (12 hex digits), or commit and digest.
+
+    `holds_until` (Unix seconds) is when the next waiver ends and the rules have to be asked again; None: never.
+    """
 
     rig: ResolvedRig
     instances: tuple[ResolvedInstance, ...]
     revision: str = ""
     allow_prune: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    holds_until: float | None = None
 
     def get(self, name: str) -> ResolvedInstance | None:
         """The instance of that name."""

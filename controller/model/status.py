@@ -61,7 +61,10 @@ class LastAction:
 
 @dataclass(frozen=True, slots=True)
 class InstanceStatus:
-    """One instance now. `tps` is decode tokens per second; `age_s` since its container started; None: not known."""
+    """One instance now. `tps` is decode tokens per second; `age_s` since its container started; None: not known.
+
+    `warnings` are what rules have against it, `waived` the rules that it breaks and whose waivers count.
+    """
 
     name: str
     state: State
@@ -83,6 +86,8 @@ class InstanceStatus:
     age_s: float | None = None
     metrics: EngineMetrics | None = None
     boot_seconds: float | None = None
+    warnings: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
     suspended_until: float | None = None
     """Unix seconds."""
 

@@ -87,6 +87,18 @@ class Backoff:
 
 
 @dataclass(frozen=True, slots=True)
+class Sighting:
+    """What came of the look for an overlay's sentinel in a container; `found` None: the container cannot tell, `detail` why."""
+
+    container: str
+    instance: str
+    overlay: str
+    sentinel: str
+    found: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What the planner may know of the past. Failures are keyed by (instance, spec hash), the rest as named."""
 
@@ -108,6 +120,8 @@ class Memory:
     """The values that a spec was made of, by (instance, spec hash), so that a cause can name the one that changed."""
     stops: frozenset[str] = frozenset()
     """Ids of the containers that Steward stopped on purpose and has not started again."""
+    sightings: Mapping[tuple[str, str], Sighting] = field(default_factory=dict)
+    """By (container id, overlay)."""
     last_start: float | None = None
     """Monotonic time of the last start, for the stagger between boots."""
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from controller.model.desired import Entry, GpuCount, RunState
-from controller.model.problem import Problem, Severity
+from controller.model.problem import Problem
 from controller.model.resolved import GpuBinding
-from controller.model.rig import RigFacts
+from controller.model.verdict import Outcome, Verdict
+from controller.resolve.candidates import Table, rig_view
+from controller.resolve.card_types import card_types, unknown_cards
 from controller.resolve.draft import Draft
 from controller.resolve.estate import EntrySource, Estate
-from controller.resolve.parameters import waiver_of
-from controller.solver import KNOWN_RULES, NEVER_WAIVED, Finding, Tenant, check_rules, dependency_findings, place
+from controller.resolve.parameters import CONTEXT_RULE, context_fault
+from controller.resolve.profiles import Profiles
+from controller.resolve.surroundings import Surroundings
+from controller.resolve.waivers import Waivers
+from controller.solver import Finding, Judgement, Tenant, judge, place
 
 
 def gpus_text(entry: Entry) -> str:
@@ -23,17 +28,56 @@ def gpus_text(entry: Entry) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What became of the claims: the cards of each instance, and what every rule says of it."""
+
+    cards: Mapping[str, GpuBinding]
+    verdicts: Mapping[str, tuple[Verdict, ...]]
+    reasons: Mapping[str, str]
+    """Why an instance that only says how many cards it needs has these."""
+
+
 def bind(
-    estate: Estate, drafts: Mapping[str, Draft], facts: RigFacts, kept: Mapping[str, GpuBinding], report: list[Problem]
-) -> Mapping[str, GpuBinding]:
-    """The cards of every instance; what cannot be goes into the report."""
+    estate: Estate,
+    drafts: Mapping[str, Draft],
+    profiles: Profiles,
+    around: Surroundings,
+    waivers: Waivers,
+    report: list[Problem],
+) -> Bound:
+    """Give every instance its cards and ask the rules; what cannot be goes into the report."""
     names = frozenset(source.entry.name for source in estate.entries)
+    kept, facts = around.bindings, around.cards
     tenants = [_tenant(source, drafts.get(source.entry.name), kept, estate.names - names) for source in estate.entries]
-    placement = place(tenants, facts)
-    findings = [*placement.findings, *check_rules(tenants, facts, placement.cards), *dependency_findings(tenants)]
+    types = card_types(facts, profiles) if any(tenant.card_count for tenant in tenants) else {}
+    placement = place(tenants, facts, types)
+    view = rig_view(tenants, drafts, placement, Table(profiles, facts, types, placement.cards), simulated=around.simulated)
+    judgement = judge(view)
     sources = {source.entry.name: source for source in estate.entries}
-    report.extend(_located(finding, sources) for finding in findings)
-    return {name: GpuBinding(gpus_text(sources[name].entry), cards) for name, cards in placement.cards.items()}
+    report.extend(waivers.lowered(sources[f.instance], _located(f, sources)) for f in judgement.findings)
+    report.extend(unknown_cards(facts, types, (uuid for uuids in placement.cards.values() for uuid in uuids)))
+    cards = {name: GpuBinding(gpus_text(sources[name].entry), uuids) for name, uuids in placement.cards.items()}
+    return Bound(cards, _by_instance(judgement, drafts, waivers), placement.reasons)
+
+
+def _by_instance(judgement: Judgement, drafts: Mapping[str, Draft], waivers: Waivers) -> Mapping[str, tuple[Verdict, ...]]:
+    """Every verdict with the template's own maximum and the entry's waivers in it."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in judgement.verdicts:
+        draft = drafts[verdict.instance]
+        whole = waivers.applied(draft.source, _with_template_maximum(verdict, draft))
+        found.setdefault(verdict.instance, []).append(whole)
+    return {name: tuple(verdicts) for name, verdicts in found.items()}
+
+
+def _with_template_maximum(verdict: Verdict, draft: Draft) -> Verdict:
+    """The verdict on the context, to which the template's own maximum counts like the model's."""
+    fault = context_fault(draft.template, draft.parameters) if verdict.rule == CONTEXT_RULE else ""
+    if not fault:
+        return verdict
+    text = f"{verdict.text}; {fault}" if verdict.outcome is Outcome.BROKEN else fault
+    return replace(verdict, outcome=Outcome.BROKEN, text=text)
 
 
 def _tenant(source: EntrySource, draft: Draft | None, kept: Mapping[str, GpuBinding], broken: frozenset[str]) -> Tenant:
@@ -54,16 +98,22 @@ def _tenant(source: EntrySource, draft: Draft | None, kept: Mapping[str, GpuBind
 
 
 def _with_template(plain: Tenant, draft: Draft) -> Tenant:
-    steward = draft.template.steward
+    requires, engine = draft.template.steward.requires, draft.template.profile
+    floors = (engine.min_compute_capability, requires.fallback_compute_capability or requires.compute_capability)
+    known = [float(floor) for floor in floors if floor is not None]
+    need = None if requires.min_vram_gib is None else int(requires.min_vram_gib * 2**30)
     return replace(
         plain,
         exclusive=draft.exclusive,
         tensor=_size(draft, "tensor_parallel_size"),
         pipeline=_size(draft, "pipeline_parallel_size"),
-        gpus_needed=steward.requires.gpus,
-        needs_nvlink=steward.requires.nvlink,
-        cpu=draft.template.profile.cpu,
-        engine=draft.template.profile.id,
+        gpus_needed=requires.gpus,
+        needs_nvlink=requires.nvlink,
+        contiguous=requires.contiguous,
+        min_vram_bytes=need if draft.vram_claim_bytes is None else draft.vram_claim_bytes,
+        min_compute_capability=max(known, default=None),
+        cpu=engine.cpu,
+        engine=engine.id,
     )
 
 
@@ -81,22 +131,4 @@ def _located(finding: Finding, sources: Mapping[str, EntrySource]) -> Problem:
     message = finding.message
     if finding.other:
         message = f"{message} ({finding.other} at {sources[finding.other].place(finding.path[:1])})"
-    severity, hint = finding.severity, finding.hint
-    waiver = waiver_of(source, finding.rule)
-    if waiver and severity is Severity.ERROR and finding.rule not in NEVER_WAIVED:
-        severity, message, hint = Severity.WARNING, f"{message}; waived: {waiver.reason}", ""
-    return source.problem(finding.path, finding.rule, message, hint, severity)
-
-
-def waiver_problems(source: EntrySource) -> Sequence[Problem]:
-    """A waiver names a rule that exists and may be waived."""
-    found = []
-    for position, waiver in enumerate(source.entry.waive):
-        path = ("waive", position, "rule")
-        if waiver.rule in NEVER_WAIVED:
-            hint = f"never waived: {', '.join(sorted(NEVER_WAIVED))}"
-            found.append(source.problem(path, "waive", f"{waiver.rule} cannot be waived", hint))
-        elif waiver.rule not in KNOWN_RULES:
-            hint = "rules that can be waived: C2 to C16, E2, E3"
-            found.append(source.problem(path, "waive", f"there is no rule {waiver.rule}", hint))
-    return found
+    return source.problem(finding.path, finding.rule, message, finding.hint, finding.severity)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from controller.dialects.dialect import Dialect
@@ -11,17 +11,20 @@ from controller.model.compose import ParameterUse, XSteward
 from controller.model.document import Document
 from controller.model.parameters import PARAMETERS, Checked, Kind, Value, check_value, suggest
 from controller.model.problem import DocPath, Place, Problem
+from controller.resolve.derived import Derived
+from controller.resolve.origins import COMPOSE
 
 RULE: Final = "parameters"
 _ALWAYS: Final = ("extra_args", "served_name")
 """What `set` may touch on every template, where the engine has it."""
-_IMPLIED: Final = {"tensor_parallel_size": "tp", "pipeline_parallel_size": "pp"}
-"""Parameters whose value `x-steward.requires` states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One parameter of a template. `default` None: it has none, and is left out unless the instance sets it."""
+    """One parameter of a template. `default` None: it has none, and is left out unless the instance sets it.
+
+    `source` is the kind of the document that the default stands in.
+    """
 
     name: str
     default: Value | None = None
@@ -29,6 +32,7 @@ class Declared:
     high: int | float | None = None
     place: Place | None = None
     settable: bool = True
+    source: str = COMPOSE
 
     def bound_fault(self, value: Value) -> str | None:
         """What is wrong with a value in the light of the template's bounds."""
@@ -42,9 +46,9 @@ class Declared:
 
 
 def declared_parameters(
-    document: Document, steward: XSteward, dialect: Dialect, report: list[Problem]
+    document: Document, steward: XSteward, dialect: Dialect, derived: Iterable[Derived], report: list[Problem]
 ) -> Mapping[str, Declared]:
-    """Every parameter of the template by name, in the template's order, the ones that are always there last."""
+    """Every parameter of the template by name, in the template's order, then those that are always there, then the derived."""
     found: dict[str, Declared] = {}
     for name, use in steward.parameters.items():
         if (declared := _declared(document, name, use, dialect, report)) is not None:
@@ -52,14 +56,25 @@ def declared_parameters(
     for name in _ALWAYS:
         if name in dialect.supported:
             found.setdefault(name, Declared(name))
-    for name, key in _IMPLIED.items():
-        if name in dialect.supported and key in steward.requires.model_fields_set:
-            place = document.place(("x-steward", "requires", key))
-            below = found.get(name)
-            if below is None or below.default is None:
-                low, high = (below.low, below.high) if below else (None, None)
-                found[name] = Declared(name, getattr(steward.requires, key), low, high, place, settable=below is not None)
+    for value in derived:
+        below = found.get(value.name) or Declared(value.name, settable=False)
+        if value.name in dialect.supported and below.default is None:
+            found[value.name] = _with_derived(below, value, document, report)
     return found
+
+
+def _with_derived(below: Declared, derived: Derived, document: Document, report: list[Problem]) -> Declared:
+    """The parameter with its derived default; one that is not listed under `parameters` is not open to `set`."""
+    checked = check_value(derived.name, derived.value)
+    if not isinstance(checked, Checked):
+        message = f"{derived.name}: {checked.message}"
+        report.append(derived.document.problem(derived.path, RULE, message, checked.hint))
+        return below
+    if fault := below.bound_fault(checked.value):
+        message = f"{fault}; it comes from {derived.document.place(derived.path)}"
+        path: DocPath = ("x-steward", "parameters", derived.name)
+        report.append(document.problem(path, RULE, message, "give it a default of its own within the bounds"))
+    return replace(below, default=checked.value, place=derived.document.place(derived.path), source=derived.source)
 
 
 def _declared(document: Document, name: str, use: ParameterUse, dialect: Dialect, report: list[Problem]) -> Declared | None:

@@ -13,13 +13,15 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from controller.model.document import Document, Plain
 from controller.model.problem import DocPath, Place, Problem
-from controller.ports import Catalogue
 from controller.resolve.grafting import Graft, Node
 from controller.resolve.nearest import nearest
+
+if TYPE_CHECKING:
+    from controller.ports import Catalogue
 
 RULE: Final = "compose"
 ENGINE: Final[DocPath] = ("services", "engine")
@@ -27,6 +29,11 @@ _DEPTH: Final = 8
 """Templates that one template may stand on; more is a mistake or a trap."""
 _BY_TARGET: Final = frozenset({"volumes", "devices"})
 _JOINED: Final = frozenset({"cap_add", "cap_drop", "security_opt", "extra_hosts", "tmpfs"})
+
+
+def is_base(identifier: str) -> bool:
+    """Whether an id belongs to a document that is only there to be extended: one of its names begins with `_`."""
+    return any(name.startswith("_") for name in identifier.split("/"))
 
 
 def whole_document(catalogue: Catalogue, identifier: str, document: Document, report: list[Problem]) -> Document | None:

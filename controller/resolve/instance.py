@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controller.dialects.argv import last
 from controller.dialects.dialect import Launch
 from controller.model.compose import VramClaim
 from controller.model.fields import SecretRef
 from controller.model.parameters import Value
 from controller.model.problem import Place, Problem, Severity, dotted
-from controller.model.resolved import Origin, Readiness, ResolvedRig, Serving
+from controller.model.resolved import ContainerSpec, Origin, Readiness, ResolvedRig, Serving
 from controller.resolve.choices import Chooser, Chosen
 from controller.resolve.container import Outside, container_spec, service_origins, variables_of
 from controller.resolve.draft import Draft
@@ -18,11 +19,20 @@ from controller.resolve.environment import Variable, entry_variables, merged_env
 from controller.resolve.estate import EntrySource, Estate
 from controller.resolve.live import LiveSource, live_settings, state_origins
 from controller.resolve.origins import COMPOSE, ESTATE, PROFILE, origin
+from controller.resolve.overlay_content import PutOn
+from controller.resolve.overlay_effects import (
+    engine_entrypoint,
+    overlay_origins,
+    overlay_variables,
+    with_chat_template,
+    with_overlays,
+)
 from controller.resolve.parameters import resolved_parameters
 from controller.resolve.secret_book import SecretBook
 from controller.resolve.service import ENGINE
 from controller.resolve.template import Template
 from controller.resolve.variables import expanded
+from controller.resolve.waivers import Waivers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,7 @@ class Frame:
     rig: ResolvedRig
     live: LiveSource
     secrets: SecretBook
+    waivers: Waivers
     simulated: bool
 
 
@@ -48,22 +59,25 @@ class _Choices:
     readiness: Readiness
 
 
-def drafted(source: EntrySource, template: Template, frame: Frame, report: list[Problem]) -> Draft:
+def drafted(source: EntrySource, template: Template, overlays: tuple[PutOn, ...], frame: Frame, report: list[Problem]) -> Draft:
     """The entry, filled in; what is wrong goes into the report and a stand-in into its place."""
-    parameters, set_origins = resolved_parameters(source, template, report)
+    template = with_chat_template(template, overlays)
+    parameters, set_origins = resolved_parameters(source, template, frame.waivers, report)
     choices = _choices(Chooser(source, template, report), parameters, set_origins, frame)
     values = variables_of(source.entry.name, choices.port.value, frame.rig.paths)
-    env = merged_environment(template.parts.env, entry_variables(source, report), values)
+    env = merged_environment((*overlay_variables(overlays), *template.parts.env), entry_variables(source, report), values)
     _check_secrets(source, env, parameters, set_origins, frame.secrets, report)
     launch = _launch(template, parameters, choices, values)
     if not frame.simulated:
         _check_complete(source, template, launch, report)
     live, live_origins = live_settings(source, frame.live, _stop_grace(template), report)
     claim = template.steward.claim
+    plain = container_spec(template, _outside(source, template, choices, launch, env), values)
+    dressed = with_overlays(plain, overlays, _entrypoint(template, plain, overlays, frame, report))
     return Draft(
         source=source,
         template=template,
-        spec=container_spec(template, _outside(source, template, choices, launch, env), values),
+        spec=dressed.spec,
         serving=_serving(source, template, choices, parameters),
         live=live,
         parameters=parameters,
@@ -71,12 +85,28 @@ def drafted(source: EntrySource, template: Template, frame: Frame, report: list[
             **_identity_origins(source, template, choices),
             **set_origins,
             **service_origins(template, env, values),
+            **overlay_origins(overlays),
             **state_origins(source),
             **live_origins,
         },
         exclusive=not source.entry.share and claim == "exclusive",
         vram_claim_bytes=claim.vram if isinstance(claim, VramClaim) else None,
+        flags=last(launch),
+        overlays=overlays,
+        start_script=dressed.script,
     )
+
+
+def _entrypoint(
+    template: Template, spec: ContainerSpec, overlays: tuple[PutOn, ...], frame: Frame, report: list[Problem]
+) -> tuple[str, ...]:
+    """What starts the engine behind the steps of overlays; on a simulated rig it does not matter."""
+    found = engine_entrypoint(template, spec, overlays)
+    if not isinstance(found, Problem):
+        return found
+    if not frame.simulated:
+        report.append(found)
+    return ()
 
 
 def _choices(chooser: Chooser, parameters: Mapping[str, Value], set_origins: Mapping[str, Origin], frame: Frame) -> _Choices:
@@ -158,6 +188,10 @@ def _identity_origins(source: EntrySource, template: Template, choices: _Choices
     }
     if steward.model is not None:
         found["model"] = Origin(steward.model, template.place("x-steward", "model"), COMPOSE)
+        found |= _weights_origin(template)
+    for key in ("drafter", "workload"):
+        if (value := getattr(steward, key)) is not None:
+            found[key] = Origin(value, template.place("x-steward", key), COMPOSE)
     found |= {
         "image": choices.image.origin,
         "gpus": origin(entry.gpus, source.place(("gpus",)), ESTATE),
@@ -170,3 +204,13 @@ def _identity_origins(source: EntrySource, template: Template, choices: _Choices
     if choices.networks:
         found["networks"] = origin(choices.networks, source.place(("networks",)), ESTATE)
     return found
+
+
+def _weights_origin(template: Template) -> dict[str, Origin]:
+    """The weights: the template's choice, else the model's own."""
+    goods = template.ingredients
+    if goods.model is None or not goods.weights_key:
+        return {}
+    if template.steward.weights is not None:
+        return {"weights": Origin(goods.weights_id, template.place("x-steward", "weights"), COMPOSE)}
+    return {"weights": Origin(goods.weights_id, goods.model.place("default_weights"), PROFILE)}

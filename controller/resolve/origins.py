@@ -15,6 +15,7 @@ ESTATE: Final = "estate"
 DEFAULTS: Final = "defaults"
 COMPOSE: Final = "compose"
 PROFILE: Final = "profile"
+OVERLAY: Final = "overlay"
 RIG: Final = "rig"
 DEFAULT: Final = "default"
 

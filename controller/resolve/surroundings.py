@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 
 from controller.model.resolved import GpuBinding
 from controller.model.rig import RigFacts
+from controller.resolve.overlay_content import PayloadSource
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The cards, what was bound before, and the secrets.
+    """The cards, what was bound before, the secrets, and the time.
 
     `secret_digest` None: secrets are not looked up, and a name stands for its value. `simulated`: every dialect is served by
-    the simulated engine, so that images do not matter.
+    the simulated engine, so that images do not matter. `now` in Unix seconds decides which waivers are over; None: none is.
+    `held`: the revision is in force already, and a rule that it breaks is a warning: running engines are not let go for it.
     """
 
     cards: RigFacts
@@ -22,3 +24,6 @@ class Surroundings:
     secret_digest: Callable[[str], str | None] | None = None
     secret_key_id: str = ""
     simulated: bool = False
+    now: float | None = None
+    held: bool = False
+    payloads: PayloadSource | None = None

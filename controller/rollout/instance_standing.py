@@ -12,6 +12,7 @@ from controller.model.resolved import ResolvedInstance
 from controller.model.situation import Situation
 from controller.model.status import Condition, InstanceStatus, LastAction, State, Truth
 from controller.model.track import Failure, Track
+from controller.rollout.overlay_standing import overlay_conditions
 
 WILDCARD_TO_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
@@ -46,7 +47,10 @@ def instance_status(
         spec_hash=identity.spec_hash if identity else instance.spec_hash,
         revision=identity.revision if identity else "",
         gpus=identity.gpus if identity else instance.spec.gpus,
-        conditions=_conditions(situation, instance, container, track, failure, steps, ready=ready),
+        conditions=(
+            *_conditions(situation, instance, container, track, failure, steps, ready=ready),
+            *overlay_conditions(situation, instance, steps),
+        ),
         last_action=LastAction(*last) if last else None,
         why=_why(situation, instance, state, failure, steps, track) or progress.get(instance.spec.image, ""),
         engine=instance.engine,
@@ -59,6 +63,8 @@ def instance_status(
         metrics=metrics,
         suspended_until=instance.live.suspend.until if instance.live.suspend else None,
         boot_seconds=track.ready_at - track.began if track and track.ready_at is not None else None,
+        warnings=tuple(str(verdict) for verdict in instance.verdicts if verdict.is_against),
+        waived=tuple(verdict.rule for verdict in instance.verdicts if verdict.waived),
     )
 
 

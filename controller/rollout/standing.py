@@ -45,7 +45,7 @@ def standing(situation: Situation, plan: Plan, outside: Outside) -> Status:
         at=situation.now,
         desired=outside.desired,
         accepted=outside.accepted,
-        converged=settled and outside.source_ok and outside.desired == outside.accepted,
+        converged=settled and outside.source_ok and outside.desired == outside.accepted and not has_errors(outside.problems),
         conditions=(*_rig_conditions(outside), *_reading_conditions(situation), *_owner_conditions(situation, outside)),
         instances=instances,
         cards=cards.value if isinstance(cards, Known) else (),

@@ -9,7 +9,7 @@ from controller.model.problem import Severity
 from controller.model.wording import did_you_mean
 from controller.solver.tenant import Finding, Tenant
 
-RULE: Final = "depends_on"
+RULE: Final = "G7"
 
 
 def dependency_findings(tenants: Sequence[Tenant]) -> Iterator[Finding]:

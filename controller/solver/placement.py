@@ -1,59 +1,106 @@
-"""Which cards each instance gets: a binding is kept, a list is looked up, a count takes the first cards that fit.
+"""Which cards each instance gets: a binding is kept, a list is looked up, and counts are placed where they fit best.
 
-First fit in file order over cards in index order: deterministic, and enough while few instances leave the choice open.
+Placed are the running instances that ask for a number of cards and have no binding yet, all of them together:
+
+1. Whenever there is an assignment that breaks no claim, one is found. A card belongs to one running instance, or to several
+   that share it and whose memory fits together; it is as large and as capable as the template needs; `nvlink: require` means
+   whole pairs and `same: true` one type. A reading that is not to be had excludes no card.
+2. No instance moves. A binding holds as long as the text of its `gpus`, so that the only instance that could be said to have
+   moved is one whose card left the rig: it stays bound too, and is named, because a card that cannot be read looks the same.
+3. Of all assignments the one of least `Cost`, in which the gravest figure decides first: needs of templates, parallelism over
+   equal memory, cards that are surely enough, preferred NVLink, equal cards, the least memory, whole NVLink pairs, and cards
+   that no stopped instance was given. Cards side by side are sought only for templates that require it.
+4. Among equals the lowest indices, for the instance that comes first in the file.
+
+So the order of the instances decides nothing but ties. A stopped instance claims nothing and is given no cards before it runs.
+The search is exact for rigs of up to `MOST_CARDS` cards and `MOST_OPEN` instances to place, and gives up after a fixed number
+of steps (`placement_search.STEPS`), which it then says. Beyond that each instance, in turn, takes the first cards that fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from controller.model.desired import GpuCount
+from controller.model.problem import Severity
+from controller.model.profile_hardware import HardwareProfile
 from controller.model.reading import Unknown
 from controller.model.rig import Card, RigFacts
+from controller.solver.placement_cards import claims_of, spots_of
+from controller.solver.placement_choices import Choice, Table
+from controller.solver.placement_conflict import Crowd, no_room, no_room_by_turns, placeable
+from controller.solver.placement_first_fit import first_fit
+from controller.solver.placement_search import STEPS, Budget, Solution, solve
+from controller.solver.placement_words import first_text, kept_text, outside, reason_text
 from controller.solver.tenant import Finding, Tenant, listed_twice
+
+MOST_CARDS: Final = 8
+"""Cards of a rig up to which the best placement is searched for."""
+MOST_OPEN: Final = 16
+"""Instances without cards up to which the best placement is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The cards of each instance that has some (UUIDs in order), and what could not be placed."""
+    """The cards of each instance that has some (UUIDs in order), and what could not be placed.
+
+    `reasons` say why an instance that asked for a number of cards has these, such as `cards 2, 3: the only free NVLink pair`.
+    """
 
     cards: Mapping[str, tuple[str, ...]]
     findings: tuple[Finding, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """The placement while it is made; `taken` are cards that running instances hold."""
+    """The placement while it is made; `held` are the cards that running instances claim."""
 
-    facts: RigFacts
     table: tuple[Card, ...]
     cards: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    held: list[tuple[Tenant, tuple[str, ...]]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def give(self, tenant: Tenant, uuids: tuple[str, ...]) -> None:
         self.cards[tenant.name] = uuids
         if tenant.running:
-            self.taken.update(uuids)
+            self.held.append((tenant, uuids))
 
 
-def place(tenants: Sequence[Tenant], facts: RigFacts) -> Placement:
-    """Bind every instance; where the cards are Unknown only what was bound before stays bound."""
+def place(tenants: Sequence[Tenant], facts: RigFacts, types: Mapping[str, HardwareProfile] | None = None) -> Placement:
+    """Bind every instance that runs; `types` are the cards' profiles by UUID.
+
+    Where the cards are Unknown only what was bound before stays bound.
+    """
     known = not isinstance(facts.cards, Unknown)
-    draft = _Draft(facts, () if isinstance(facts.cards, Unknown) else facts.cards.value)
-    open_counts: list[Tenant] = []
+    draft = _Draft(() if isinstance(facts.cards, Unknown) else facts.cards.value)
+    waiting: list[Tenant] = []
     for tenant in tenants:
         if tenant.kept is not None:
-            draft.give(tenant, tenant.kept)
+            _keep(draft, tenant, tenant.kept, known=known)
         elif isinstance(tenant.wanted, GpuCount):
-            open_counts.append(tenant)
+            waiting.append(tenant)
         elif known or not tenant.wanted:
             _look_up(draft, tenant, tenant.wanted)
-    if known:
-        for tenant in sorted(open_counts, key=lambda t: not t.running):
-            _first_fit(draft, tenant)
-    return Placement(draft.cards, tuple(draft.findings))
+    waiting = [tenant for tenant in waiting if tenant.running]
+    if known and waiting:
+        _place_all(draft, waiting, _table(draft, tenants, facts, types or {}))
+    return Placement(draft.cards, tuple(draft.findings), draft.reasons)
+
+
+def _keep(draft: _Draft, tenant: Tenant, uuids: tuple[str, ...], *, known: bool) -> None:
+    draft.give(tenant, uuids)
+    present = {card.uuid for card in draft.table}
+    gone = [uuid for uuid in uuids if uuid not in present] if known else []
+    if isinstance(tenant.wanted, GpuCount):
+        draft.reasons[tenant.name] = kept_text(uuids, draft.table)
+    if gone and tenant.running:
+        message = f"{', '.join(gone)}, which it was given, is not on this rig"
+        hint = "it stays bound until its gpus text changes"
+        draft.findings.append(Finding("E1", tenant.name, ("gpus",), message, hint, Severity.WARNING))
 
 
 def _look_up(draft: _Draft, tenant: Tenant, wanted: tuple[int | str, ...]) -> None:
@@ -63,7 +110,7 @@ def _look_up(draft: _Draft, tenant: Tenant, wanted: tuple[int | str, ...]) -> No
     for position, token in enumerate(wanted):
         uuid = by_index.get(token) if isinstance(token, int) else uuids.get(token.lower())
         if uuid is None:
-            draft.findings.append(_outside(draft, tenant, position, token))
+            draft.findings.append(outside(tenant, position, token, draft.table))
         elif uuid in found:
             draft.findings.append(listed_twice(tenant.name, position, token))
         else:
@@ -72,69 +119,62 @@ def _look_up(draft: _Draft, tenant: Tenant, wanted: tuple[int | str, ...]) -> No
         draft.give(tenant, tuple(found))
 
 
-def _outside(draft: _Draft, tenant: Tenant, position: int, token: int | str) -> Finding:
-    message, hint = f"the rig has no card {token}", f"the rig has {rig_text(draft.table)}"
-    return Finding("E1", tenant.name, ("gpus", position), message, hint)
+def _table(draft: _Draft, tenants: Sequence[Tenant], facts: RigFacts, types: Mapping[str, HardwareProfile]) -> Table:
+    spots = spots_of(draft.table, types)
+    stopped = {tenant.name for tenant in tenants if not tenant.running}
+    spoken_for = frozenset(uuid for name, uuids in draft.cards.items() if name in stopped for uuid in uuids)
+    return Table(spots, claims_of(spots, draft.held), facts.nvlink, spoken_for)
 
 
-def rig_text(table: Sequence[Card]) -> str:
-    """The cards of a rig in a few words, for hints."""
-    if not table:
-        return "no card"
-    indices = [card.index for card in table]
-    if len(indices) > 1 and indices == list(range(indices[0], indices[-1] + 1)):
-        return f"cards {indices[0]} to {indices[-1]}"
-    return ("card " if len(indices) == 1 else "cards ") + ", ".join(str(index) for index in indices)
+def _place_all(draft: _Draft, waiting: Sequence[Tenant], table: Table) -> None:
+    if len(table.spots) > MOST_CARDS or len(waiting) > MOST_OPEN:
+        _place_by_turns(draft, waiting, table)
+        return
+    placed, solution = _solved(waiting, table)
+    if solution.chosen is None or not solution.complete:
+        draft.findings.append(_gave_up(waiting, found=solution.chosen is not None))
+    if solution.chosen is None:
+        return
+    crowd = Crowd(table, tuple(draft.held), placed, Budget())
+    draft.findings += [no_room(tenant, crowd) for tenant in waiting if tenant not in placed]
+    for tenant, choice in zip(placed, solution.chosen, strict=True):
+        draft.give(tenant, tuple(table.spots[place].card.uuid for place in choice.cards))
+    for tenant, choice in zip(placed, solution.chosen, strict=True):
+        draft.reasons[tenant.name] = _reason(draft, tenant, choice, table)
 
 
-def _first_fit(draft: _Draft, tenant: Tenant) -> None:
-    wanted = tenant.wanted
-    assert isinstance(wanted, GpuCount)
-    free = [card for card in draft.table if card.uuid not in draft.taken]
-    chosen = _choose(free, wanted, draft.facts.nvlink)
-    if chosen is not None:
-        draft.give(tenant, tuple(card.uuid for card in chosen))
-    elif tenant.running:
-        draft.findings.append(_no_room(draft, tenant, wanted, free))
+def _solved(waiting: Sequence[Tenant], table: Table) -> tuple[Sequence[Tenant], Solution]:
+    """Everybody with a choice each, or those who find room together; no choice where the search ended too early to know."""
+    solution = solve(waiting, table, Budget())
+    if solution.chosen is not None or not solution.complete:
+        return waiting, solution
+    budget = Budget()
+    placed = placeable(waiting, table, budget)
+    return placed, solve(placed, table, Budget()) if budget.left > 0 else Solution(None, complete=False)
 
 
-def _choose(free: Sequence[Card], wanted: GpuCount, links: Iterable[tuple[int, int]]) -> tuple[Card, ...] | None:
-    pools = _pools(free) if wanted.same else [list(free)]
-    if wanted.nvlink:
-        for pool in pools:
-            if linked := _linked(pool, wanted.count, links):
-                return linked
-    if wanted.nvlink == "require":
-        return None
-    return next((tuple(pool[: wanted.count]) for pool in pools if len(pool) >= wanted.count), None)
+def _reason(draft: _Draft, tenant: Tenant, choice: Choice, table: Table) -> str:
+    """Why these cards, seen beside what everybody else has."""
+    others = [(holder, uuids) for holder, uuids in draft.held if holder is not tenant]
+    mine = set(draft.cards[tenant.name])
+    sharers = [holder.name for holder, uuids in others if mine.intersection(uuids)]
+    return reason_text(tenant, choice, replace(table, claims=claims_of(table.spots, others)), sharers)
 
 
-def _pools(free: Sequence[Card]) -> list[list[Card]]:
-    """Free cards by model, in the order of each model's first card."""
-    pools: dict[str, list[Card]] = {}
-    for card in free:
-        pools.setdefault(card.name, []).append(card)
-    return list(pools.values())
+def _gave_up(waiting: Sequence[Tenant], *, found: bool) -> Finding:
+    """The search came to its bound: with a placement that holds but may not be the best, or with none."""
+    names, hint = ", ".join(tenant.name for tenant in waiting), "name the cards of some of them"
+    if found:
+        message = f"other cards may suit {names} better: after {STEPS} tries the best placement until then was taken"
+        return Finding("E1", waiting[0].name, ("gpus",), message, hint, Severity.INFO)
+    return Finding("E1", waiting[0].name, ("gpus",), f"no cards were found for {names} within {STEPS} tries", hint)
 
 
-def _linked(pool: Sequence[Card], count: int, links: Iterable[tuple[int, int]]) -> tuple[Card, ...] | None:
-    """The first cards that make whole NVLink pairs, in index order; None when they do not reach the count."""
-    by_index = {card.index: card for card in pool}
-    chosen: dict[int, Card] = {}
-    for one, two in sorted(tuple(sorted(pair)) for pair in links):
-        if len(chosen) + 2 <= count and one in by_index and two in by_index and not {one, two} & chosen.keys():
-            chosen |= {one: by_index[one], two: by_index[two]}
-    return tuple(chosen[index] for index in sorted(chosen)) if len(chosen) == count else None
-
-
-def _no_room(draft: _Draft, tenant: Tenant, wanted: GpuCount, free: Sequence[Card]) -> Finding:
-    kinds = (" of one model" if wanted.same else "") + (" in NVLink pairs" if wanted.nvlink == "require" else "")
-    cards = "card" if wanted.count == 1 else "cards"
-    unclaimed = f"unclaimed: {', '.join(str(card.index) for card in free)}" if free else "every card is claimed"
-    return Finding(
-        "E1",
-        tenant.name,
-        ("gpus",),
-        f"no {wanted.count} free {cards}{kinds}: the rig has {rig_text(draft.table)}, {unclaimed}",
-        "ask for fewer, stop another instance, or name the cards",
-    )
+def _place_by_turns(draft: _Draft, waiting: Sequence[Tenant], table: Table) -> None:
+    placed = first_fit(waiting, table)
+    for tenant in waiting:
+        if spots := placed.get(tenant.name):
+            draft.give(tenant, tuple(spot.card.uuid for spot in spots))
+            draft.reasons[tenant.name] = first_text(spots)
+    crowd = Crowd(replace(table, claims=claims_of(table.spots, draft.held)), tuple(draft.held), (), Budget())
+    draft.findings += [no_room_by_turns(tenant, crowd) for tenant in waiting if tenant.name not in placed]

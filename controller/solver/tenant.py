@@ -13,7 +13,9 @@ class Tenant:
     """One instance as a claimant of cards and a port.
 
     `wanted` is its `gpus` as written; `kept` the UUIDs of an earlier binding of the same text. `tensor` and `pipeline` are None
-    for engines that do not split a model that way; `gpus_needed` is the template's own figure.
+    for engines that do not split a model that way; `gpus_needed` is the template's own figure. `contiguous`: the indices of its
+    cards must follow each other. `min_vram_bytes` is the nominal memory that it needs of each card beside what others there
+    need, in bytes; `min_compute_capability` the least that its kernels run on, fallbacks included. None: nothing is said.
     """
 
     name: str
@@ -26,6 +28,9 @@ class Tenant:
     pipeline: int | None = None
     gpus_needed: int | None = None
     needs_nvlink: bool = False
+    contiguous: bool = False
+    min_vram_bytes: int | None = None
+    min_compute_capability: float | None = None
     cpu: bool = False
     engine: str = ""
     depends_on: tuple[str, ...] = ()

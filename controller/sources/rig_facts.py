@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from controller.model.checking import check
 from controller.model.document import Document
@@ -15,11 +15,13 @@ from controller.model.profile import NOMINAL_TO_USABLE, HardwareProfile
 from controller.model.reading import Known, Reading, Unknown
 from controller.model.rig import NOT_READ, Card, RigFacts
 from controller.model.wording import did_you_mean, shortened
-from controller.ports import Catalogue
 from controller.settings import Bounds
 from controller.sources.rig_file import RULE, CardFacts, HostFacts, RigFile, contradictions
 from controller.sources.stable_read import Unreadable, read_stable
 from controller.sources.yaml_reader import read_document
+
+if TYPE_CHECKING:
+    from controller.ports import Catalogue
 
 T = TypeVar("T")
 

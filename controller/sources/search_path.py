@@ -9,19 +9,25 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import controller
 from controller.model.document import Document
 from controller.model.problem import Place, Problem, Severity
 from controller.model.snapshot import Snapshot, SourceFile
-from controller.ports import Catalogue
 from controller.settings import Bounds
+from controller.sources.document_cache import DocumentCache
 from controller.sources.file_listing import RULE, YAML
 from controller.sources.stable_read import Unreadable, read_stable, stamp_of
-from controller.sources.yaml_reader import read_document
 
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?:/[A-Za-z0-9][A-Za-z0-9._+-]*)*")
+if TYPE_CHECKING:
+    from controller.ports import Catalogue
+
+_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(?:/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
+_FOR_OTHERS: Final = re.compile(r"(?:^|/)_")
+"""In ids of documents that are there for others to extend, and that no list shows."""
+OVERLAYS: Final = "overlays"
+"""The kind whose documents lie beside the files that they are about, which may well be YAML too."""
 _LONGEST: Final = 200
 _DEPTH: Final = 4
 """Folders below the one of a kind in which documents are looked for by name."""
@@ -47,6 +53,7 @@ class SearchPath:
 
     places: Sequence[_Where]
     bounds: Bounds
+    documents: DocumentCache = field(default_factory=DocumentCache)
     _known: dict[tuple[str, str], Document | tuple[Problem, ...] | None] = field(default_factory=dict)
 
     def find(self, kind: str, identifier: str) -> Document | tuple[Problem, ...] | None:
@@ -59,27 +66,27 @@ class SearchPath:
         return self._known[key]
 
     def ids(self, kind: str) -> tuple[str, ...]:
-        """Every known id of a kind, sorted."""
+        """Every known id of a kind, sorted, without the names that begin with `_`."""
         found = {identifier for place in self.places for identifier in place.ids(kind)}
-        return tuple(sorted(identifier for identifier in found if _ID.fullmatch(identifier)))
+        return tuple(sorted(name for name in found if _ID.fullmatch(name) and not _FOR_OTHERS.search(name)))
 
     def _read(self, kind: str, identifier: str) -> Document | tuple[Problem, ...] | None:
         for place in self.places:
             found = place.read(kind, identifier)
             if isinstance(found, SourceFile):
-                return read_document(found.path, found.data, self.bounds)
+                return self.documents.read(found.path, found.data, self.bounds)
             if found is not None:
                 return found
         return None
 
 
-def catalogue_for(snapshot: Snapshot, extra: Path | None, bounds: Bounds) -> Catalogue:
-    """The catalogue as this snapshot sees it; `extra` is the folder of `--profiles`."""
+def catalogue_for(snapshot: Snapshot, extra: Path | None, bounds: Bounds, documents: DocumentCache | None = None) -> Catalogue:
+    """The catalogue as this snapshot sees it; `extra` is the folder of `--profiles`, `documents` what was parsed before."""
     places: list[_Where] = [_InSnapshot({file.key: file for file in snapshot.files})]
     if extra is not None:
         places.append(_InFolder(extra, bounds, asked_for=True))
     places.append(_InFolder(builtin_root(), bounds))
-    return SearchPath(places, bounds)
+    return SearchPath(places, bounds, documents or DocumentCache())
 
 
 def builtin_root() -> Path:
@@ -101,8 +108,9 @@ class _InSnapshot:
 
     def ids(self, kind: str) -> Iterator[str]:
         for key in self.files:
-            if key.startswith(f"{kind}/") and key.endswith(YAML):
-                yield key.removeprefix(f"{kind}/").rpartition(".")[0]
+            name = key.removeprefix(f"{kind}/")
+            if name != key and key.endswith(YAML) and (kind != OVERLAYS or "/" not in name):
+                yield name.rpartition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +136,11 @@ class _InFolder:
 
     def ids(self, kind: str) -> Iterator[str]:
         for folder in self._folders(kind):
-            yield from _names_below(folder, "", _DEPTH)
+            yield from _names_below(folder, "", 1 if kind == OVERLAYS else _DEPTH)
 
     def _folders(self, kind: str) -> tuple[Path, ...]:
+        if kind == OVERLAYS:
+            return (self.root / kind, self.root / "profiles" / kind)
         top, _, rest = kind.partition("/")
         bare = self.asked_for and top == "profiles" and rest
         return (self.root / kind, self.root / rest) if bare else (self.root / kind,)

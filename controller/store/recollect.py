@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from controller.model.resolved import Serving
-from controller.model.track import Failure, FaultClass, Memory, Override, Restarts
+from controller.model.track import Failure, FaultClass, Memory, Override, Restarts, Sighting
 from controller.store.codec import decode_fields, decode_serving, decode_texts
 
 
@@ -23,6 +23,7 @@ def memory(db: sqlite3.Connection) -> Memory:
         servings=servings(db),
         fields=_fields(db),
         stops=_stops(db),
+        sightings=_sightings(db),
     )
 
 
@@ -35,6 +36,14 @@ def _stops(db: sqlite3.Connection) -> frozenset[str]:
         GROUP BY target"""
     )
     return frozenset(target for target, action, _ in rows if action == "stop")
+
+
+def _sightings(db: sqlite3.Connection) -> dict[tuple[str, str], Sighting]:
+    rows = db.execute("SELECT container, instance, overlay, sentinel, found, detail FROM sightings ORDER BY container, overlay")
+    return {
+        (container, overlay): Sighting(container, instance, overlay, sentinel, None if found is None else bool(found), detail)
+        for container, instance, overlay, sentinel, found, detail in rows
+    }
 
 
 def servings(db: sqlite3.Connection) -> dict[tuple[str, str], Serving]:

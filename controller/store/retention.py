@@ -47,6 +47,15 @@ def trim_ready_marks(db: sqlite3.Connection, instance: str, bounds: Bounds) -> N
     )
 
 
+def trim_sightings(db: sqlite3.Connection, instance: str) -> None:
+    """Keep what was seen in containers that are remembered as ready."""
+    db.execute(
+        """DELETE FROM sightings WHERE instance = :instance
+        AND container NOT IN (SELECT container FROM ready_marks WHERE instance = :instance)""",
+        {"instance": instance},
+    )
+
+
 def trim_failures(db: sqlite3.Connection, instance: str, bounds: Bounds) -> None:
     """Keep the log lines of an instance's newest failures. The failures themselves stay, for a spec that failed is not
     started again by itself; only far beyond what a person can cause do the oldest go.

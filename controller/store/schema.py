@@ -44,7 +44,13 @@ _VERSION_1: Final = (
         message TEXT NOT NULL, instance TEXT NOT NULL, cause TEXT NOT NULL, pass_id TEXT NOT NULL, level TEXT NOT NULL)""",
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_VERSION_1,)
+_VERSION_2: Final = (
+    """CREATE TABLE sightings (
+        container TEXT NOT NULL, instance TEXT NOT NULL, overlay TEXT NOT NULL, sentinel TEXT NOT NULL, found INTEGER,
+        detail TEXT NOT NULL, PRIMARY KEY (container, overlay))""",
+)
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (_VERSION_1, _VERSION_2)
 """The statements that lead to version 1, 2, ...; a released entry never changes."""
 
 LATEST: Final = len(MIGRATIONS)

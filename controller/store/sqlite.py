@@ -16,7 +16,7 @@ from controller.model.moment import Instant
 from controller.model.plan import Step
 from controller.model.resolved import GpuBinding, Serving
 from controller.model.snapshot import Snapshot
-from controller.model.track import Failure, Override, Restarts
+from controller.model.track import Failure, Override, Restarts, Sighting
 from controller.settings import Bounds
 from controller.store import intents, retention
 from controller.store.codec import clean, encode_fields, encode_serving, encode_texts
@@ -31,6 +31,7 @@ _OF_AN_INSTANCE: Final = (
     "restarts",
     "overrides",
     "ready_marks",
+    "sightings",
     "specs",
     "bindings",
 )
@@ -129,6 +130,16 @@ class SqliteStore(SqliteReader):
                 (container, instance, spec_hash, at, boot_s),
             )
             retention.trim_ready_marks(db, instance, self._bounds)
+            retention.trim_sightings(db, instance)
+
+    def record_sighting(self, sighting: Sighting) -> None:
+        """Whether an overlay's sentinel is in a container that has been ready; a later look replaces it."""
+        row = (
+            *(sighting.container, sighting.instance, sighting.overlay),
+            *(clean(sighting.sentinel), sighting.found, clean(sighting.detail)),
+        )
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO sightings VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def pin_image(self, instance: str, spec_hash: str, image_id: str) -> None:
         """The image id of a spec's first create. A later call changes nothing: a moved tag never moves the pin."""

@@ -108,12 +108,22 @@ def _details(instance: InstanceStatus, status: Status, width: int, *, color: boo
         lines += [paint(cut(f"  {line}", width), Color.WARN, on=color) for line in wrapped(f"why: {reason}", width - 2)]
     elif reason:
         lines.append(paint(cut(f"  why: {reason}", width), Color.WARN, on=color))
+    lines += [paint(cut(f"  {line}", width), Color.WARN, on=color) for line in _warnings(instance, width, verbose=verbose)]
     if verbose:
         facts = [clean(text) for text in (instance.base_url, instance.compose, instance.model) if text]
         figures = _figures(instance.metrics)
         lines += [cut(f"  {text}", width) for text in ("  ".join(facts), figures) if text]
         lines += [_condition_line(condition, width, "  ", color=color) for condition in instance.conditions]
     return lines
+
+
+def _warnings(instance: InstanceStatus, width: int, *, verbose: bool) -> list[str]:
+    """What rules have against it: all of it, or the first and how many there are."""
+    found = [f"warning: {clean(text)}" for text in instance.warnings]
+    if verbose:
+        return [line for text in found for line in wrapped(text, width - 2)]
+    more = f" (and {len(found) - 1} more: `steward explain {instance.name}`)" if len(found) > 1 else ""
+    return [cut(found[0], width - 2 - len(more)) + more] if found else []
 
 
 def _figures(metrics: EngineMetrics | None) -> str:

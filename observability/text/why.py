@@ -10,10 +10,13 @@ from controller.model.status import Condition, InstanceStatus, State, Truth
 FINE_WHEN_FALSE: Final = frozenset(
     {
         "HistoryLost", "RigNameChanged", "NotPermitted", "Stalled", "RolledBack", "Quarantined", "Suspended", "Drifted",
-        "CatalogueUpdate", "ImageMoved", "GpuIndexMoved", "OverlayUnverified",
+        "CatalogueUpdate", "ImageMoved", "GpuIndexMoved", "OverlayUnverified", "OverlayPayloadMissing",
     }
 )  # fmt: skip
 """Conditions whose truth is the exception; all others but Progressing are fine when True."""
+
+UNTOLD: Final = frozenset({"NoSentinel", "NotLookedYet"})
+"""Reasons of conditions that are shown with `-v` only: they hold by nature, or for a moment."""
 
 SENTENCES: Final = {
     State.PENDING: "nothing of it runs yet",
@@ -41,11 +44,15 @@ def why(instance: InstanceStatus, plan: Plan) -> str:
     if steps:
         waiting = next((step for step in steps if step.waiting_for is not None), None)
         return f"{waiting.action} waits for {waiting.waiting_for}" if waiting else f"next: {steps[0].action} ({steps[0].cause})"
-    wrong = next((c for c in instance.conditions if c.type in FINE_WHEN_FALSE and c.status is not Truth.FALSE), None)
+    wrong = next((c for c in instance.conditions if c.type in FINE_WHEN_FALSE and _is_told(c)), None)
     if wrong is not None:
         return f"{wrong.type}: {wrong.message or wrong.reason}"
     fine = instance.state is State.STOPPED or (instance.state is State.READY and instance.ready)
     return "" if fine else SENTENCES[instance.state]
+
+
+def _is_told(condition: Condition) -> bool:
+    return condition.status is not Truth.FALSE and condition.reason not in UNTOLD
 
 
 def is_fine(condition: Condition) -> bool:

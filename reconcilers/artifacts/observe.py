@@ -1,4 +1,4 @@
-"""Which of the wanted images are there."""
+"""Which of the wanted images and files of overlays are there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from controller.model.observed import Container, Image
 from controller.model.reading import Known, Reading, Unknown
 from controller.model.resolved import Resolved, ResolvedInstance
 from controller.model.track import Memory
-from controller.ports import Images
+from controller.ports import Images, Payloads
 
 
 def observe_images(
@@ -20,6 +20,18 @@ def observe_images(
     for instance in resolved.instances:
         if instance.state is RunState.RUNNING and (instance.name, instance.spec_hash) not in existing:
             found.setdefault(instance.spec.image, _inspect(images, instance, memory))
+    return found
+
+
+def observe_payloads(payloads: Payloads, resolved: Resolved, containers: tuple[Container, ...]) -> dict[str, Reading[bool]]:
+    """The files that an instance needs whose wanted container does not run."""
+    running = {(c.identity.instance, c.identity.spec_hash) for c in containers if c.identity and c.running}
+    found: dict[str, Reading[bool]] = {}
+    for instance in resolved.instances:
+        if instance.state is RunState.RUNNING and (instance.name, instance.spec_hash) not in running:
+            for need in instance.payloads:
+                if need.payload is not None and need.payload.key not in found:
+                    found[need.payload.key] = payloads.has(need.payload.key)
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.errors import SpecFault
 from controller.model.fields import SecretRef
+from controller.model.payload import STORE
 from controller.model.plan import Action, CreateRequest, Step
-from controller.model.resolved import Secretive
-from controller.ports import Containers, Outcome, Secrets
+from controller.model.resolved import ContainerSpec, Secretive
+from controller.ports import Containers, Outcome, Payloads, Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class EngineActor:
 
     containers: Containers
     secrets: Secrets
+    payloads: Payloads
 
     def act(self, step: Step) -> Outcome:
         """The effect of one step; raises what the port raises."""
@@ -42,8 +44,13 @@ class EngineActor:
     def _create(self, request: CreateRequest) -> Outcome:
         env = {name: self._reveal(value) for name, value in request.spec.env}
         argv = [self._reveal(value) for value in request.spec.argv]
-        container = self.containers.create(request, env, argv)
+        container = self.containers.create(replace(request, spec=self._placed(request.spec)), env, argv)
         return Outcome(f"created {request.name}", container=container, image_id=request.image_id)
+
+    def _placed(self, spec: ContainerSpec) -> ContainerSpec:
+        """The spec with the mounts of overlays' files at their place on the host."""
+        folder = self.payloads.folder
+        return replace(spec, mounts=tuple(replace(m, source=m.source.replace(STORE, folder)) for m in spec.mounts))
 
     def _reveal(self, value: Secretive) -> str:
         return self.secrets.reveal(value.secret) if isinstance(value, SecretRef) else value

@@ -18,8 +18,8 @@ from reconcilers.engines.start import start_step
 from reconcilers.view import View, cards_unknown
 
 
-def instance_steps(view: View, draft: Draft, instance: ResolvedInstance, pull: str | None) -> None:
-    """Add the steps of one desired instance; `pull` is the id of the step that fetches its image, if one is needed."""
+def instance_steps(view: View, draft: Draft, instance: ResolvedInstance, pulls: tuple[str, ...]) -> None:
+    """Add the steps of one desired instance; `pulls` are the ids of the steps that bring what its container needs."""
     mine = view.of(instance.name)
     if not view.wants_running(instance):
         _stay_stopped(view, draft, instance, mine)
@@ -28,7 +28,7 @@ def instance_steps(view: View, draft: Draft, instance: ResolvedInstance, pull: s
     elif view.failure(instance):
         _give_up(view, draft, instance)
     else:
-        _converge(view, draft, instance, mine, pull)
+        _converge(view, draft, instance, mine, pulls)
 
 
 def _stay_stopped(view: View, draft: Draft, instance: ResolvedInstance, mine: tuple[Container, ...]) -> None:
@@ -56,19 +56,21 @@ def _give_up(view: View, draft: Draft, instance: ResolvedInstance) -> None:
         leave(view, draft, match, Cause("boot", "loading", f"{failure.reason}"), instance.live.drain)
 
 
-def _converge(view: View, draft: Draft, instance: ResolvedInstance, mine: tuple[Container, ...], pull: str | None) -> None:
+def _converge(
+    view: View, draft: Draft, instance: ResolvedInstance, mine: tuple[Container, ...], pulls: tuple[str, ...]
+) -> None:
     match = view.match(instance)
     others = tuple(c for c in mine if match is None or c.id != match.id)
-    created = _create(view, draft, instance, others, pull) if match is None else None
+    before = (_create(view, draft, instance, others, pulls),) if match is None else pulls
     if match is not None and match.running:
         _keep_running(view, draft, instance, match, others)
     else:
-        _bring_up(view, draft, instance, match, others, created)
+        _bring_up(view, draft, instance, match, others, before)
     ready = match is not None and view.ready(match)
     remove_surplus(view, draft, instance, others, after_ready=ready)
 
 
-def _create(view: View, draft: Draft, instance: ResolvedInstance, others: tuple[Container, ...], pull: str | None) -> str:
+def _create(view: View, draft: Draft, instance: ResolvedInstance, others: tuple[Container, ...], pulls: tuple[str, ...]) -> str:
     request = create_request(view, instance)
     freed, waiting = free_name(view, draft, instance.name, request.name)
     step = Step(
@@ -76,7 +78,7 @@ def _create(view: View, draft: Draft, instance: ResolvedInstance, others: tuple[
         action=Action.CREATE,
         instance=instance.name,
         cause=spec_cause(view, instance, others),
-        after=(*((pull,) if pull else ()), *freed),
+        after=(*pulls, *freed),
         waiting_for=waiting,
         spec_hash=instance.spec_hash,
         create=request,
@@ -116,18 +118,17 @@ def _bring_up(
     instance: ResolvedInstance,
     match: Container | None,
     others: tuple[Container, ...],
-    created: str | None,
+    before: tuple[str, ...],
 ) -> None:
+    """`before` are the steps that come before anything is stopped."""
     blocked, blocker = view.port_holder(instance.spec.port, instance.spec.bind, instance.name)
     ours_to_go = blocker is not None and draft_will_stop(view, blocker)
     waiting = blocked if blocked and not ours_to_go else None
     cause = spec_cause(view, instance, others)
     stops = [
-        leave(view, draft, old, cause, instance.live.drain, after=(created,) if created else (), waiting=waiting)
-        for old in others
-        if old.running
+        leave(view, draft, old, cause, instance.live.drain, after=before, waiting=waiting) for old in others if old.running
     ]
-    start = start_step(view, draft, instance, match, after=(*([created] if created else []), *stops), waiting=waiting)
+    start = start_step(view, draft, instance, match, after=(*before, *stops), waiting=waiting)
     wait = Step(
         id=f"wait-ready:{instance.name}",
         action=Action.WAIT_READY,

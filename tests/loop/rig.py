@@ -12,6 +12,7 @@ from controller.errors import EngineUnreachable
 from controller.loop.commands import CommandQueue
 from controller.loop.desire import Desire
 from controller.loop.execute import Executor
+from controller.loop.inspecting import Inspector
 from controller.loop.probing import Prober
 from controller.loop.recall import Recall
 from controller.loop.say import Speaker
@@ -33,6 +34,7 @@ from controller.simulation.engine.script import Script
 from controller.simulation.hand import SimulatedHand
 from controller.simulation.memory_probe import MemoryProbe
 from controller.simulation.memory_world import MemoryClock, MemoryHost, MemoryWorkers, memory_cards
+from controller.simulation.overlays import SimulatedPayloads, SimulatedTexts
 from controller.simulation.scripted import ScriptedProcesses
 from controller.store.sqlite import SqliteStore
 from reconcilers.rig import RigReconcilers, World
@@ -45,14 +47,17 @@ SETTINGS = Settings(Path("desired"), Path("state"), Path("lock"))
 
 @dataclass(slots=True)
 class TextSource:
-    """The estate as a text that a test edits; `problems` makes it unreadable."""
+    """The estate as a text that a test edits, with documents of its repository; `problems` makes it unreadable."""
 
     text: str
     problems: tuple[Problem, ...] = ()
+    documents: dict[str, str] = field(default_factory=dict)
 
     def read(self) -> Snapshot | tuple[Problem, ...]:
         """The present text."""
-        return self.problems or snapshot_of([SourceFile("estate/estate.yml", "desired/estate.yml", self.text.encode())])
+        texts = {"estate/estate.yml": self.text, **self.documents}
+        files = [SourceFile(key, key.replace("estate/", "desired/"), text.encode()) for key, text in texts.items()]
+        return self.problems or snapshot_of(files)
 
 
 class NoSecrets:
@@ -103,6 +108,8 @@ class MemoryRig:
         self.engine: SimulatedEngine = world.engine if world else SimulatedEngine(self.clock, self.processes)
         self.host: MemoryHost = world.host if world else MemoryHost(self.engine)
         self.gpus: SimulatedGpus = world.gpus if world else self._cards(cards)
+        self.payloads: SimulatedPayloads = world.payloads if world else SimulatedPayloads()
+        self.texts: SimulatedTexts = world.texts if world else SimulatedTexts()
         self.hand = SimulatedHand(self.engine)
         self.source = TextSource(text)
         self.store = store or SqliteStore(":memory:", Bounds())
@@ -124,7 +131,7 @@ class MemoryRig:
     def world(self) -> World:
         """The ports of this world."""
         engine = self.engine
-        return World(engine, engine, engine, engine, self.gpus, self.host, NoSecrets())
+        return World(engine, engine, engine, engine, self.gpus, self.host, NoSecrets(), self.payloads, self.texts)
 
     def _loop(self) -> Loop:
         bounds, workers, secrets = Bounds(), self.workers, NoSecrets()
@@ -141,6 +148,7 @@ class MemoryRig:
             recall=Recall(self.store, bounds),
             executor=Executor(self.store, workers, reconcilers),
             prober=Prober(MemoryProbe(self.engine), workers, secrets, self.clock, bounds),
+            inspector=Inspector(self.texts, workers, bounds),
             speaker=Speaker(self.store, self.recorder),
             commands=CommandQueue(WakeupQueue(), bounds.command_queue, 1.0),
             bounds=bounds,

@@ -15,6 +15,7 @@ import pytest
 
 from controller.model.document import Document
 from controller.model.fields import SecretRef
+from controller.model.payload import STORE
 from controller.model.resolved import ContainerSpec, Mount, Resolved, ResolvedInstance, ResolvedRig, Secretive
 from controller.model.rig import RigFacts
 from controller.model.snapshot import SourceFile, snapshot_of
@@ -25,13 +26,11 @@ from controller.sources.rig_facts import rig_facts
 from controller.sources.search_path import catalogue_for
 from controller.sources.yaml_reader import read_document
 from tests.conftest import require
+from tests.unit.templates import TEMPLATES, alone
 
 pytestmark = pytest.mark.compose
 
 ROOT: Final = Path(__file__).parents[2]
-TEMPLATES: Final = sorted(
-    path.relative_to(ROOT / "composes").with_suffix("").as_posix() for path in ROOT.glob("composes/**/*.yml")
-)
 RIG: Final = "2x:rtx-3090"
 TIMEOUT_S: Final = 60
 SECRETS: Final = {"my-key": "k$1", "hf": "t"}
@@ -41,7 +40,7 @@ CACHE: Final = "${STEWARD_ENGINE_CACHE}"
 PARAMETERS: Final = {
     "vllm/generic": (
         "{model_path: qwen/a b, tensor_parallel_size: 2, max_model_len: 32768, gpu_memory_utilization: 0.9,"
-        " kv_cache_dtype: fp8, spec_method: ngram, spec_tokens: 3, enforce_eager: true, tool_call_parser: hermes,"
+        " kv_cache_dtype: fp8_e5m2, spec_method: ngram, spec_tokens: 3, enforce_eager: true, tool_call_parser: hermes,"
         " api_key: {secret: my-key},"
         " extra_args: [--rope, '{\"factor\": 2.0}', 'a$b ${HOME} $$c']}"
     ),
@@ -50,10 +49,15 @@ PARAMETERS: Final = {
         " tensor_split: [3, 1], flash_attention: 'on', chat_template: t.jinja, api_key: {secret: my-key},"
         " extra_args: ['a$b ${HOME} $$c', '#1', 'no']}"
     ),
+    "llamacpp/split": "{model_path: m, model_file: 'a b.gguf', tensor_split: [24, 12], extra_args: ['a$b ${HOME} $$c']}",
+    "sglang/generic": (
+        "{model_path: qwen/a b, tensor_parallel_size: 2, kv_cache_dtype: bf16, spec_method: mtp, spec_tokens: 3,"
+        " enable_prefix_caching: false, api_key: {secret: my-key}, extra_args: ['a$b ${HOME} $$c']}"
+    ),
     "generic/http": "{container_port: 8188, ready_path: /up, extra_args: ['a$b ${HOME} $$c', '~']}",
     "simulated/default": "{max_model_len: 4096, api_key: {secret: my-key}, extra_args: [--sim-load-s, '2', 'a$b ${HOME} $$c']}",
 }
-"""What a user would set, for each shipped template; each has dollars that Compose must not take for its own."""
+"""What a user would set, for templates of no certain model; each has dollars that Compose must not take for its own."""
 EVERY_KEY: Final = """
 x-steward: {engine: llamacpp-generic, parameters: {model_file: {}}}
 services:
@@ -203,30 +207,35 @@ def revealed(value: Secretive) -> str:
 
 def source_in_document(mount: Mount, spec: ContainerSpec) -> str:
     """The engine cache is in a folder named after the image, because the image's id is known at create only."""
-    return mount.source.replace(CACHE, f"/srv/cache/{spec.image.replace('/', '-').replace(':', '-')}")
+    cache = f"/srv/cache/{spec.image.replace('/', '-').replace(':', '-')}"
+    return mount.source.replace(CACHE, cache).replace(STORE, "/srv/overlays")
 
 
-def test_every_shipped_template_is_among_them() -> None:
-    """Given the checkout, when its templates are listed, then each has parameters here to be rendered with."""
-    assert set(PARAMETERS) == set(TEMPLATES)
+@pytest.mark.parametrize("template", PARAMETERS)
+def test_compose_reads_a_template_with_much_set_as_the_same_container(compose: Compose, template: str) -> None:
+    """Given a shipped template with much set, when it is rendered, then Compose reads the container that Steward would make."""
+    instance, rig = resolved(estate_text(template))
+    assert len(instance.spec.gpus) == 2
+    service = compose.read(render(instance, rig, "/srv/overlays"))["services"]["engine"]
+    assert told(service) == meant(instance.spec)
+    assert (service["init"], service["restart"]) == (True, "no")
+    assert "a$b ${HOME} $$c" in service["command"]
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_compose_reads_every_template_as_the_same_container(compose: Compose, template: str) -> None:
-    """Given a shipped template with much set, when it is rendered, then Compose reads the container that Steward would make."""
-    instance, rig = resolved(estate_text(template))
-    assert len(instance.spec.gpus) == 2
-    service = compose.read(render(instance, rig))["services"]["engine"]
-    assert told(service) == meant(instance.spec)
-    assert (service["init"], service["restart"]) == (True, "no")
-    assert "a$b ${HOME} $$c" in service["command"]
+    """Given a shipped template on the cards that it needs, when it is rendered, then Compose reads that very container."""
+    found = alone(template)
+    assert isinstance(found, Resolved), found
+    service = compose.read(render(found.instances[0], found.rig, "/srv/overlays"))["services"]["engine"]
+    assert told(service) == meant(found.instances[0].spec)
 
 
 @pytest.mark.parametrize("gpus", ["[]", "[1]", "{count: 1}", "{count: 2, same: true}"])
 def test_compose_reserves_the_cards_and_no_others(compose: Compose, gpus: str) -> None:
     """Given no card, one, or a number of them, when it is rendered, then Compose reserves exactly those by UUID."""
     instance, rig = resolved(estate_text("llamacpp/generic", gpus))
-    service = compose.read(render(instance, rig))["services"]["engine"]
+    service = compose.read(render(instance, rig, "/srv/overlays"))["services"]["engine"]
     assert told(service)["device_ids"] == list(instance.spec.gpus)
     devices = service.get("deploy", {}).get("resources", {}).get("reservations", {}).get("devices", [])
     assert [(device["driver"], device["capabilities"]) for device in devices] == [("nvidia", ["gpu"])] * bool(devices)
@@ -236,13 +245,13 @@ def test_compose_reads_every_key_of_a_template(compose: Compose) -> None:
     """Given a template with every key that Steward takes, when it is rendered, then Compose reads each as it was meant."""
     template = SourceFile("composes/mine/every.yml", "composes/mine/every.yml", EVERY_KEY.encode())
     instance, rig = resolved(estate_text("mine/every"), template)
-    assert told(compose.read(render(instance, rig))["services"]["engine"]) == meant(instance.spec)
+    assert told(compose.read(render(instance, rig, "/srv/overlays"))["services"]["engine"]) == meant(instance.spec)
 
 
 def test_compose_joins_the_networks(compose: Compose) -> None:
     """Given an extra network and a public address, when it is rendered, then Compose joins the one and binds the other."""
     instance, rig = resolved(estate_text("generic/http", more=", networks: [ui], bind: 0.0.0.0"))
-    document = compose.read(render(instance, rig))
+    document = compose.read(render(instance, rig, "/srv/overlays"))
     assert document["networks"]["ui"]["external"] is True
     assert sorted(document["services"]["engine"]["networks"]) == ["default", "ui"]
     assert document["services"]["engine"]["ports"][0]["host_ip"] == "0.0.0.0"
@@ -252,7 +261,7 @@ def test_compose_names_the_secrets_that_are_to_be_filled_in(compose: Compose) ->
     """Given a document with secrets, when nobody fills them in, then Compose says which ones are missing."""
     instance, rig = resolved(estate_text("vllm/generic"))
     compose.values.clear()
-    ended = compose.config(render(instance, rig))
+    ended = compose.config(render(instance, rig, "/srv/overlays"))
     assert ended.returncode == 0
     assert "my_key" in ended.stderr
     assert "hf" in ended.stderr

@@ -134,6 +134,7 @@ class Scene:
     rig: ResolvedRig = field(default_factory=lambda: ResolvedRig(boot=RigBoot(parallel=2), stagger=0.0))
     now: Instant = NOW
     hands: dict[str, HandSignal] = field(default_factory=dict)
+    payloads: dict[str, Reading[bool]] = field(default_factory=dict)
 
     def situation(self) -> Situation:
         """The situation of this scene."""
@@ -142,6 +143,7 @@ class Scene:
         observed = Observed(
             self.now, containers, self.images, self.cards, Known(self.listeners), self.probes, hand_signals=self.hands
         )
+        observed = replace(observed, payloads=self.payloads)
         return Situation(Resolved(self.rig, self.instances, "rev1"), observed, self.now, {**tracks, **self.tracks}, self.memory)
 
     def plan(self) -> Plan:

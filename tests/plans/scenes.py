@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from controller.model.desired import RigBoot, RunState, Suspension
 from controller.model.observed import ContainerState, HandSignal, Listener, ServePhase
+from controller.model.payload import Payload, PayloadNeed
 from controller.model.profile import DialectName
 from controller.model.reading import Known, Unknown
 from controller.model.resolved import LiveSettings, ResolvedRig
@@ -29,6 +31,45 @@ def missing_image() -> Scene:
     image = "registry.test/x:1"
     both = (wanted("a", image=image, port=8001), wanted("b", image=image, port=8002))
     return Scene(both, images={image: Known(None)})
+
+
+FETCH_KEY, OWN_KEY = "f" * 64, "e" * 64
+FETCH = PayloadNeed("fix", Payload(FETCH_KEY), "run `steward overlays fetch fix`")
+OWN = PayloadNeed("own", Payload(OWN_KEY))
+
+
+def missing_overlay() -> Scene:
+    """A serving engine; an edit puts on one overlay that has to be fetched, and one that Steward has itself."""
+    new = replace(wanted("chat", "b", fields={"overlays.fix": "new"}), payloads=(FETCH, OWN))
+    memory = Memory(fields={("chat", "a" * 64): {}})
+    absent = {FETCH_KEY: Known(False), OWN_KEY: Known(False)}
+    return Scene((new,), (CHAT,), ready=(CHAT,), memory=memory, payloads=dict(absent))
+
+
+def overlay_of_nobody() -> Scene:
+    """A first boot with an overlay whose files nobody can tell."""
+    need = PayloadNeed("w4a8", None, "describe its files in a record of your own")
+    return Scene((replace(wanted("chat"), payloads=(need,)),))
+
+
+def overlays_unreadable() -> Scene:
+    """The folder of overlays' files cannot be read."""
+    return Scene((replace(wanted("chat"), payloads=(OWN,)),), payloads={OWN_KEY: Unknown("permission denied")})
+
+
+def lost_overlay_of_a_stopped_container() -> Scene:
+    """A container to be started whose overlay's files went with the state folder."""
+    made = there("chat", state=ContainerState.CREATED)
+    return Scene((replace(wanted("chat"), payloads=(FETCH,)),), (made,), payloads={FETCH_KEY: Known(False)})
+
+
+def purged_image() -> Scene:
+    """An edit to an image that its registry does not have any more, and that is not here."""
+    image = "registry.test/gone:1"
+    why = "its registry does not have it any more"
+    new = replace(wanted("chat", "b", image=image, fields={"image": image}), unpullable=why)
+    memory = Memory(fields={("chat", "a" * 64): {"image": IMAGE}})
+    return Scene((new,), (CHAT,), ready=(CHAT,), memory=memory, images={image: Known(None)})
 
 
 def unreadable_images() -> Scene:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,8 +15,10 @@ from tests.loop.meddling import CALLS, FOREIGN, HANDS, Accident, Wish, Wishes, c
 from tests.loop.rig import IMAGE, LOADS_5_S, MemoryRig
 
 NAMES = ("a", "b", "c")
+STORIES = int(os.environ.get("STEWARD_STORIES", "20"))
+"""Stories that each property sees: few in `make check`, many in `make test`."""
 SETTINGS = settings(
-    max_examples=60, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow]
+    max_examples=STORIES, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow]
 )
 
 wishes = st.builds(Wish, st.sampled_from([4096, 8192]), st.sampled_from([None, 0, 1, 2]), st.booleans())

@@ -68,4 +68,5 @@ def steward_in(folder: Path, captured: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setenv("STEWARD_STATE", str(folder / "state"))
     monkeypatch.setenv("STEWARD_LOCK_DIR", str(folder / "lock"))
     monkeypatch.setenv("DOCKER_HOST", NO_DOCKER)
+    monkeypatch.delenv("COLUMNS", raising=False)  # a runner of tests may set it
     return Steward(folder, captured)

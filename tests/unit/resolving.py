@@ -49,7 +49,18 @@ x-steward:
 services: {engine: {}}
 """,
 }
-CATALOGUE = {**ENGINE_PROFILES, **TEMPLATES}
+HARDWARE_PROFILES = {
+    "profiles/hardware/rtx-3090": """
+id: rtx-3090
+name: NVIDIA GeForce RTX 3090
+names: [RTX 3090]
+memory_gib: 24
+usable_gib: 23.56
+compute_capability: 8.6
+nvlink: true
+""",
+}
+CATALOGUE = {**ENGINE_PROFILES, **TEMPLATES, **HARDWARE_PROFILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +81,9 @@ class Shelf:
 
 def cards(count: int, *, nvlink: tuple[tuple[int, int], ...] = (), names: tuple[str, ...] = ()) -> RigFacts:
     """A rig with this many cards, `GPU-0000` and so on, all of one model unless `names` says otherwise."""
-    named = names or ("RTX 3090",) * count
-    return RigFacts(Known(tuple(Card(index, f"GPU-000{index}", named[index]) for index in range(count))), nvlink)
+    named, total = names or ("RTX 3090",) * count, Known(int(23.56 * 2**30))
+    made = (Card(i, f"GPU-000{i}", named[i], total, compute_capability=Known(8.6)) for i in range(count))
+    return RigFacts(Known(tuple(made)), nvlink)
 
 
 NO_CARDS_READ = RigFacts(Unknown("NVML is not loaded"))
@@ -104,10 +116,15 @@ def resolved(*texts: str, around: Surroundings | None = None, catalogue: Mapping
 def problems(
     *texts: str, around: Surroundings | None = None, catalogue: Mapping[str, str] | None = None
 ) -> tuple[Problem, ...]:
-    """The problems of an invalid estate; fails when it is valid."""
+    """The problems of an invalid estate, without mere notes; fails when it is valid."""
     found = outcome(*texts, around=around, catalogue=catalogue)
     assert not isinstance(found, Resolved), "the estate was accepted"
-    return found
+    return grave(found)
+
+
+def grave(found: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Errors and warnings."""
+    return tuple(problem for problem in found if problem.severity is not Severity.INFO)
 
 
 def one(entry: str, around: Surroundings | None = None, catalogue: Mapping[str, str] | None = None) -> ResolvedInstance:

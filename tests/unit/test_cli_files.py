@@ -78,11 +78,21 @@ def test_a_name_that_does_not_exist_is_told_with_the_nearest(steward: Steward, v
 def test_explain_shows_the_origin_of_every_value(steward: Steward) -> None:
     """Given an instance, when it is explained, then values of the estate, the template and the defaults have their places."""
     steward.write(ESTATE)
-    lines = {line.split()[0]: line for line in steward("explain", "chat", *RIG).out.splitlines()}
+    lines = {line.split()[0]: line for line in steward("explain", "chat", *RIG).out.splitlines() if line}
     assert lines["set.max_model_len"].endswith("estate  desired/estate.yml:7:26")
     assert "composes/simulated/default.yml:" in lines["set.max_num_seqs"]
     assert lines["boot.stall"].endswith("built-in default")
     assert "GPU-" in lines["gpus.uuids"]
+    assert lines["C1"].split()[:2] == ["C1", "holds"]
+
+
+def test_plan_says_what_is_not_quite_right(steward: Steward) -> None:
+    """Given an estate with a waiver that is over, when it is planned, then the plan is on stdout and the warning on stderr."""
+    waiver = "waive: [{rule: C12, reason: x, until: 2020-01-01T00:00:00Z}]"
+    steward.write(ESTATE.replace("    port: 8011\n", f"    port: 8011\n    {waiver}\n"))
+    ended = steward("plan", "--rig", "sim")
+    assert (ended.code, ended.out.splitlines()[0][:5]) == (0, "plan:")
+    assert "warning: the waiver of C12 is over since 2020-01-01T00:00:00.000Z and counts no more [waive]" in ended.err
 
 
 def test_render_prints_a_compose_document(steward: Steward) -> None:

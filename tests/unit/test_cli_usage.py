@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from controller.cli.arguments import MOST_LINES
-from controller.cli.main import EXIT_CODES, GLOBAL_FLAGS, VERBS, main
+from controller.cli.main import EXIT_CODES, GLOBAL_FLAGS, main
+from controller.cli.verbs import ALSO, VERBS
 from tests.unit.cli import ESTATE, Steward
 
 
@@ -35,10 +36,25 @@ def test_help_names_every_verb_flag_and_exit_code(steward: Steward, word: str) -
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_has_help(steward: Steward, name: str) -> None:
     """Given a verb, when its help is asked for in either way, then both are the same and the code is 0."""
-    ended = steward(name, "--help")
+    ended = steward(*name.split(), "--help")
     assert ended.code == 0
     assert ended.out.startswith(f"usage: steward {name} ")
-    assert steward("help", name).out == ended.out
+    assert steward("help", *name.split()).out == ended.out
+
+
+@pytest.mark.parametrize("name", ALSO)
+def test_a_second_name_is_the_same_verb(steward: Steward, name: str) -> None:
+    """Given a verb below its noun, when it is called, then it is the verb at the top level; flags may stand before it."""
+    assert steward(*name.split(), "--help").out == steward(ALSO[name], "--help").out
+    assert steward("--rig", "sim", *name.split(), "--frob").err == steward(ALSO[name], "--frob").err
+
+
+def test_a_noun_lists_its_verbs(steward: Steward) -> None:
+    """Given a noun alone, when its help is asked for, then its verbs are listed; without that it is half a verb."""
+    ended = steward("rig", "--help")
+    assert ended.code == 0
+    assert [line.split("  ")[1] for line in ended.out.splitlines() if line.startswith("  ")] == ["rig doctor", "rig topology"]
+    assert steward("help", "rig").out == ended.out
 
 
 def test_the_version_is_told(steward: Steward) -> None:
@@ -52,6 +68,9 @@ def test_the_version_is_told(steward: Steward) -> None:
     ("words", "said"),
     [
         (("statsu",), "there is no verb `statsu`; did you mean `steward status`?"),
+        (("rig",), "`steward rig` needs one more word: `rig doctor`, `rig topology`"),
+        (("rig", "topologi"), "there is no verb `rig topologi`; did you mean `steward rig topology`?"),
+        (("rig", "xyzzy"), "there is no verb `rig xyzzy`; `steward --help` lists them"),
         (("xyzzy",), "there is no verb `xyzzy`; `steward --help` lists them"),
         (("--frob", "plan"), "expected a verb, found --frob"),
         (("plan", "--frob"), "unrecognized arguments: --frob"),

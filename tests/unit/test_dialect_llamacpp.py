@@ -97,6 +97,8 @@ def test_every_supported_parameter_reaches_the_argv(name: str) -> None:
         ({"max_num_seqs": 4}, "-np 4\n"),
         ({"kv_cache_dtype": "fp16"}, "-np 1\n-ctk f16\n-ctv f16\n"),
         ({"kv_cache_dtype": "bf16"}, "-np 1\n-ctk bf16\n-ctv bf16\n"),
+        ({"kv_cache_dtype": "bfloat16"}, "-np 1\n-ctk bf16\n-ctv bf16\n"),
+        ({"kv_cache_dtype": "auto"}, "-np 1\n"),
         ({"kv_cache_dtype": "k8v4"}, "-np 1\n-ctk q8_0\n-ctv q4_0\n"),
         ({"spec_method": "ngram-mod"}, "-np 1\n--spec-type ngram-mod\n"),
         ({"tool_call_parser": "any"}, "-np 1\n--jinja\n"),

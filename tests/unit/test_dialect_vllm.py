@@ -111,6 +111,7 @@ def test_every_supported_parameter_reaches_the_argv(name: str) -> None:
         ({"enforce_eager": False, "trust_remote_code": False}, ""),
         ({"kv_cache_dtype": "bf16"}, "--kv-cache-dtype bfloat16\n"),
         ({"kv_cache_dtype": "fp16"}, "--kv-cache-dtype float16\n"),
+        ({"kv_cache_dtype": "f16"}, "--kv-cache-dtype float16\n"),
         ({"kv_cache_dtype": "auto"}, "--kv-cache-dtype auto\n"),
         ({"spec_method": "ngram", "spec_tokens": 4}, '--speculative-config {"method": "ngram", "num_speculative_tokens": 4}\n'),
         ({"chat_template": "/overlays/t.jinja"}, "--chat-template /overlays/t.jinja\n"),

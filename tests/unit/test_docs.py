@@ -39,6 +39,7 @@ from controller.model.status import State
 from controller.resolve.rig_block import STAGGER_S
 from controller.resolve.variables import IN_SOURCES
 from controller.settings import Bounds
+from controller.solver import placement_search
 from controller.store import opening, secrets
 from observability import api, client, documents, health, journal, server
 from observability.cards import CardDocument
@@ -233,7 +234,7 @@ def test_bounds_that_are_gone_leave_the_page() -> None:
 
 def figure(name: str, value: float) -> str:
     """A bound as the page writes it: counts plain, bytes in KiB and MiB, times with their unit."""
-    if isinstance(value, int) and name not in ("log_tail_bytes", "http_body", "estate_file"):
+    if isinstance(value, int) and name not in ("log_tail_bytes", "http_body", "estate_file", "overlay_bytes"):
         return str(value)
     if isinstance(value, int):
         return f"{value // 2**20} MiB" if value % 2**20 == 0 else f"{value // 1024} KiB"
@@ -255,6 +256,7 @@ def figure(name: str, value: float) -> str:
         ("idle HTTP connection", float(server.IDLE_S)),
         ("body of a command", api.COMMAND_BYTES),
         ("journal lines in one answer", api.EVENTS_AT_MOST),
+        ("steps of the search for cards", placement_search.STEPS),
         ("age of the last pass before `/healthz` is 503", health.STALE_AFTER_S),
         ("question of a verb to the controller", client.READ_S),
         ("`stop`, `start`, `down` without a controller", tell.CARRY_OUT_S),

@@ -34,6 +34,13 @@ def test_status_has_the_keys_of_the_contract() -> None:
     assert [problem["severity"] for problem in document["problems"]] == ["error", "warning"]
 
 
+def test_an_instance_tells_what_rules_have_against_it() -> None:
+    """Given an instance with a waived rule, when it becomes a document, then warnings and waived rules are lists of text."""
+    warned = replace(CHAT, warnings=("C12: tight", "E3: no pair"), waived=("E3",))
+    (chat,) = status_document(replace(STATUS, instances=(warned,)))["instances"]
+    assert (chat["warnings"], chat["waived"]) == (["C12: tight", "E3: no pair"], ["E3"])
+
+
 def test_status_is_json_whatever_an_engine_reports() -> None:
     """Given an engine that reports NaN and infinity, when the status becomes a document, then they are null and it is JSON."""
     odd = EngineMetrics(generation_tokens=float("nan"), kv_usage=float("inf"), draft_tokens=0.0, accepted_tokens=0.0)

@@ -150,7 +150,7 @@ class Story:
         return list(fitted(rows_of(self.count)(width), width, max(1, self.screen.height - 1)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(SIZES, steps(LONG))
 def test_nothing_is_lost_or_left_over_where_text_is_wrapped_anew(size: tuple[int, int], taken: list[Step]) -> None:
     """Given a terminal that reflows, when it changes at any time, then all lines are there once and whole, then the table."""
@@ -164,7 +164,7 @@ def test_nothing_is_lost_or_left_over_where_text_is_wrapped_anew(size: tuple[int
     assert story.screen.lines == story.said
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(SIZES, steps(SHORT))
 def test_nothing_is_lost_or_left_over_where_text_is_cut(size: tuple[int, int], taken: list[Step]) -> None:
     """Given a terminal that cuts its rows at a new width, when it changes at any time, then the same holds."""

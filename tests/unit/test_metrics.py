@@ -101,6 +101,13 @@ def test_all_states_are_told_and_one_is_true() -> None:
     }
 
 
+def test_waived_rules_are_told_one_series_each() -> None:
+    """Given an instance with waivers that count, when it is scraped, then each rule has a series; without one there is none."""
+    found = samples(shown(only(replace(CHAT, waived=("C12", "E3")))), "steward_instance_waived")
+    assert {dict(labels)["rule"]: number for labels, number in found.items()} == {"C12": 1.0, "E3": 1.0}
+    assert samples(shown(only(CHAT)), "steward_instance_waived") == {}
+
+
 def test_gpus_are_told_by_uuid_and_index() -> None:
     """Given two cards, when they are scraped, then what is known has a series and what is not has none."""
     metrics = shown(STATUS)

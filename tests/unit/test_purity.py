@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PURE = (
     *sorted(ROOT.glob("controller/model/*.py")),
-    *sorted(ROOT.glob("controller/resolve/*.py")),
+    *sorted(ROOT.glob("controller/resolve/**/*.py")),
     *sorted(ROOT.glob("controller/solver/*.py")),
     *sorted(ROOT.glob("controller/rollout/*.py")),
     *sorted(ROOT.glob("controller/dialects/*.py")),

@@ -7,7 +7,7 @@ import pytest
 from controller.model.desired import Mode
 from controller.model.resolved import Resolved
 from controller.resolve import Surroundings, resolve
-from tests.unit.resolving import NO_CARDS_READ, TWO_CARDS, Shelf, outcome, places, problems, resolved, shown
+from tests.unit.resolving import NO_CARDS_READ, TWO_CARDS, Shelf, grave, outcome, places, problems, resolved, shown
 
 CHAT = "{name: chat, compose: llama/any, gpus: [0], port: 8010, set: {model_file: a.gguf}}"
 CODE = "{name: code, compose: llama/any, gpus: [1], port: 8011, set: {model_file: b.gguf}}"
@@ -18,7 +18,7 @@ def test_an_estate_resolves_in_file_order() -> None:
     found = resolved(f"estate: [{CODE}, {CHAT}]")
     assert [instance.name for instance in found.instances] == ["code", "chat"]
     assert found.revision == "rev1"
-    assert found.problems == ()
+    assert grave(found.problems) == ()
 
 
 def test_an_empty_list_is_an_estate() -> None:

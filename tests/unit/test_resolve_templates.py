@@ -13,8 +13,8 @@ ENTRY = "name: a, compose: llama/mine, gpus: [], port: 8010, set: {model_file: a
 BASE = """
 x-steward:
   engine: llama
-  workload: chat
-  requires: {gpus: 0, features: [x]}
+  note: base
+  requires: {gpus: 0, nvlink: true}
   parameters: {model_file: {}, max_model_len: {default: 4096, max: 8192}}
 services:
   engine:
@@ -47,7 +47,7 @@ def template_errors(service: str) -> list[str]:
 def test_extends_follows_compose() -> None:
     """Given a template that extends another, when it is resolved, then each key is merged or replaced as Compose does it."""
     over = """
-    x-steward: {requires: {gpus: 0, features: [y]}, parameters: {max_model_len: {default: 2048}, max_num_seqs: {default: 2}}}
+    x-steward: {requires: {gpus: 0, nvlink: false}, parameters: {max_model_len: {default: 2048}, max_num_seqs: {default: 2}}}
     services:
       engine:
         extends: {file: ../base.yml, service: engine}
@@ -68,6 +68,14 @@ def test_extends_follows_compose() -> None:
     origins = instance.origins
     assert str(origins["user"].place).startswith("composes/base.yml:")
     assert str(origins["set.max_model_len"].place).startswith("composes/llama/mine.yml:")
+
+
+def test_a_base_is_only_there_to_be_extended() -> None:
+    """Given a document whose name begins with `_`, when a template extends it, then it may; an instance may not name it."""
+    catalogue = with_template("services: {engine: {extends: {file: _base.yml}}}", llama___base=BASE)
+    assert one(ENTRY, catalogue=catalogue).spec.user == "root"
+    (error,) = errors_of(ENTRY.replace("llama/mine", "llama/_base"), catalogue=catalogue)
+    assert "there is no template llama/_base" in error
 
 
 def test_a_value_of_the_base_that_is_wrong_is_told_at_the_base() -> None:
@@ -196,7 +204,6 @@ def test_an_x_steward_block_that_cannot_be(block: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "expected"),
     [
-        ("id: llama\ntype: sglang\nimage: null\n", "engines of type sglang cannot be run by this version"),
         ("id: llama\ntype: lama\nimage: null\n", "did you mean `llamacpp`?"),
         ("id: llama\ntype: vllm\nimage: A:B:C\n", "A:B:C is no image reference"),
         ("id: llama\ntype: vllm\n", "image"),
@@ -230,7 +237,8 @@ def test_variables_are_expanded_everywhere() -> None:
 def test_required_parallel_sizes_reach_the_engine() -> None:
     """Given `requires: {tp: 2}`, when the template is resolved, then the engine is told so, and only two cards fit."""
     text = (
-        "x-steward: {engine: vllm, requires: {gpus: 2, tp: 2}, parameters: {model_path: {default: m}}}\nservices: {engine: {}}"
+        "x-steward: {engine: vllm, requires: {gpus: 2, tp: 2}, parameters: {model_path: {default: m}}}\n"
+        "services: {engine: {ipc: host}}"
     )
     entry = "name: a, compose: llama/mine, gpus: [0, 1], port: 8010"
     instance = one(entry, catalogue=with_template(text))

@@ -138,7 +138,7 @@ simulation: {engines: {chat: {load: 5s}}}
 
 
 def test_a_file_of_facts(catalogue: Catalogue, tmp_path: Path) -> None:
-    """Given a rig file, when read, then its cards, links, foreign memory and driver are facts."""
+    """Given a rig file, when read, then its cards, links, foreign memory, driver and host memory are facts."""
     path = tmp_path / "rig.yml"
     path.write_text(RIG)
     found = facts(str(path), catalogue)
@@ -147,6 +147,7 @@ def test_a_file_of_facts(catalogue: Catalogue, tmp_path: Path) -> None:
     assert second.uuid == "GPU-5157e3a0-0000-4000-8000-000000000001"
     assert [card.memory_total for card in (first, third)] == [Known(int(23.56 * GIB)), Known(int(16 * 0.98 * GIB))]
     assert (found.nvlink, found.driver) == (((0, 1),), Known("580.65"))
+    assert (found.ram, found.shm) == (Known(64 * GIB), Known(32 * GIB))
     assert "simulation" in found.notes[0]
 
 

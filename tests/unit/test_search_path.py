@@ -10,6 +10,7 @@ from controller.model.document import Document
 from controller.model.snapshot import Snapshot, SourceFile, snapshot_of
 from controller.ports import Catalogue
 from controller.settings import Bounds
+from controller.sources.document_cache import DocumentCache
 from controller.sources.search_path import builtin_root, catalogue_for
 
 BOUNDS = Bounds()
@@ -59,6 +60,14 @@ def test_ids_are_paths_below_the_kind(tmp_path: Path) -> None:
     assert [name for name in catalogue.ids("composes") if name.startswith("mine/")] == ["mine/a", "mine/b", "mine/c"]
     assert data(catalogue, "composes", "mine/b") == {"x": 1}
     assert catalogue.ids("no-such-kind") == ()
+
+
+def test_documents_for_others_are_found_and_not_listed(tmp_path: Path) -> None:
+    """Given names that begin with `_`, when listed, then they are left out, and whoever asks for one gets it."""
+    write(tmp_path / "composes" / "mine" / "_base.yml", "x: 1\n")
+    catalogue = catalogue_for(repository(composes__mine__a="x: 2\n", composes___own="x: 3\n"), tmp_path, BOUNDS)
+    assert [name for name in catalogue.ids("composes") if "_base" in name or "_own" in name] == []
+    assert data(catalogue, "composes", "mine/_base") == {"x": 1}
 
 
 @pytest.mark.parametrize("folder", ["profiles/hardware", "hardware"])
@@ -131,8 +140,44 @@ def test_documents_are_read_when_asked_and_kept(tmp_path: Path) -> None:
     assert data(catalogue, "composes", "y") == {"a": 3}
 
 
+def test_a_process_parses_the_same_bytes_once(tmp_path: Path) -> None:
+    """Given two catalogues of one process, when a file did not change, then its document is the same; else it is read anew."""
+    file = write(tmp_path / "composes" / "x.yml", "a: 1\n")
+    documents = DocumentCache()
+    first = catalogue_for(repository(), tmp_path, BOUNDS, documents).find("composes", "x")
+    assert catalogue_for(repository(), tmp_path, BOUNDS, documents).find("composes", "x") is first
+    file.write_text("a: 2\n")
+    assert data(catalogue_for(repository(), tmp_path, BOUNDS, documents), "composes", "x") == {"a": 2}
+
+
+def test_what_was_parsed_is_forgotten_in_the_end() -> None:
+    """Given more documents than are kept, when the first is asked for again, then it is parsed anew."""
+    documents = DocumentCache(most=2)
+    first = documents.read("a.yml", b"a: 1\n", BOUNDS)
+    documents.read("b.yml", b"a: 1\n", BOUNDS)
+    assert documents.read("a.yml", b"a: 1\n", BOUNDS) is first
+    documents.read("c.yml", b"a: 1\n", BOUNDS)
+    documents.read("d.yml", b"a: 1\n", BOUNDS)
+    assert documents.read("a.yml", b"a: 1\n", BOUNDS) is not first
+
+
 def test_stewards_own_data_is_the_last_place() -> None:
     """Given nothing else, when asked, then the place is the package's data folder, or the checkout that holds it."""
     root = builtin_root()
     assert root.name == "_builtin" or (root / "controller" / "__init__.py").is_file()
     assert (root / "profiles").is_dir()
+
+
+def test_overlays_are_found_beside_the_estate_and_among_the_built_in_profiles(tmp_path: Path) -> None:
+    """Given records in the repository and in an extra folder, when asked, then the nearest counts, and their files are none."""
+    write(tmp_path / "overlays" / "local.yml", "from: extra\n")
+    write(tmp_path / "overlays" / "mine" / "settings.yml", "no: record\n")
+    snapshot = repository(overlays__genesis="from: repository\n", overlays__genesis__inner="no: record\n")
+    catalogue = catalogue_for(snapshot, tmp_path, BOUNDS)
+    assert data(catalogue, "overlays", "genesis") == {"from": "repository"}
+    assert data(catalogue, "overlays", "local") == {"from": "extra"}
+    built_in = catalogue.find("overlays", "vllm-marlin-pad")
+    assert isinstance(built_in, Document)
+    assert built_in.file == str(builtin_root() / "profiles" / "overlays" / "vllm-marlin-pad.yml")
+    assert {"genesis", "local", "vllm-marlin-pad"} <= set(catalogue.ids("overlays"))
+    assert not [name for name in catalogue.ids("overlays") if "/" in name]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controller.solver import Tenant, dependency_findings
+from controller.solver import Tenant
+from controller.solver.dependencies import dependency_findings
 
 
 def found(edges: dict[str, list[str]]) -> list[str]:

@@ -95,6 +95,8 @@ warning: no digest [image-digest]
     at: estate[0].image
 not valid: 1 error, 1 warning
 """
+SLOW = "E3: no pair; waived until 2027-01-01T00:00:00.000Z: slow is fine"
+WARNED = replace(FINE, instances=(replace(CHAT, warnings=("C12: tight", SLOW), waived=("E3",)),))
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -115,12 +117,23 @@ def test_a_fine_rig_has_no_why_lines() -> None:
     assert shown(FINE, 100, verbose=True) == VERBOSE
 
 
+def test_what_rules_have_against_an_instance_stands_below_its_row() -> None:
+    """Given an instance that rules warn of, when it is shown, then the first stands below its row, and with -v all of them."""
+    line = "  warning: C12: tight (and 1 more: `steward explain chat`)"
+    assert shown(WARNED, 100) == CONVERGED + line + "\n"
+    lines = shown(WARNED, 100, verbose=True).splitlines()
+    assert "  warning: C12: tight" in lines
+    assert f"  warning: {SLOW}" in lines
+    assert shown(WARNED, 50).splitlines()[-1] == "  warning: C… (and 1 more: `steward explain chat`)"
+
+
 @pytest.mark.parametrize("width", [1, 5, 20, 37, 60, 81, 100, 200])
 @pytest.mark.parametrize("verbose", [False, True])
-def test_no_line_is_wider_than_the_terminal(width: int, verbose: bool) -> None:
+@pytest.mark.parametrize("status", [STATUS, WARNED], ids=["in trouble", "warned"])
+def test_no_line_is_wider_than_the_terminal(width: int, verbose: bool, status: Status) -> None:
     """Given any width, when the rig is shown with or without colour, then no line is wider and both say the same."""
-    plain = shown(STATUS, width, verbose=verbose)
-    colored = status_text(STATUS, width=width, color=True, verbose=verbose)
+    plain = shown(status, width, verbose=verbose)
+    colored = status_text(status, width=width, color=True, verbose=verbose)
     assert max(columns(line) for line in plain.splitlines()) <= width
     stripped = [line.rstrip() for line in ANSI.sub("", colored).splitlines()]
     assert stripped == [line.rstrip() for line in plain.splitlines()]
