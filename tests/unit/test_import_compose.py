@@ -18,7 +18,7 @@ from controller.sources.yaml_reader import read_document
 from tests.unit.argv_text import argv_text
 from tests.unit.templates import BOUNDS, CATALOGUE, RIG, alone
 
-HOST: Final = Host("/work", "/home/somebody")
+HOST: Final = Host("/data", "/home/somebody")
 RENDERED: Final = ("vllm/dual", "vllm/dual-turbo", "historical/vllm/minimal", "llamacpp/concurrent", "llamacpp/tess-dual-mtp")
 
 

@@ -20,7 +20,7 @@ from tests.unit.templates import BOUNDS, CATALOGUE, RIG
 from tests.unit.test_catalogue_commands import ALWAYS, commands
 
 GOLDEN: Final = Path(__file__).parent / "golden" / "imports"
-HOST: Final = Host("/work", "/home/somebody")
+HOST: Final = Host("/data", "/home/somebody")
 TODAY: Final = {"vllm/dual": "historical/vllm/dual", "vllm/minimal": "historical/vllm/minimal"}
 """Ids of v0.7.3 that have passed to newer templates."""
 
