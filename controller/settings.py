@@ -25,7 +25,7 @@ class Bounds:
     relist: float = 15.0
     """Full observation of the engine; its events only wake it earlier."""
     booting_relist: float = 2.0
-    """The same while an engine boots: its log is the sign of life that the stall timer waits for."""
+    """The same while an engine boots, whose log is the sign of life that the stall timer waits for, or waits for memory."""
     docker_read: float = 10.0
     docker_write: float = 60.0
     docker_stop_margin: float = 15.0

@@ -68,6 +68,8 @@ class Loop:
     _number: int = 0
     _history_lost: bool = False
     _settle: float | None = None
+    _waits_for_memory: bool = False
+    """Whether a start of the last plan does, so that the cards are looked at more often."""
 
     def step(self, triggers: frozenset[str]) -> Pass:
         """Run one pass for these triggers."""
@@ -99,6 +101,7 @@ class Loop:
         observed = replace(observed, probes=self.prober.answers())
         situation = self._fold(Situation(resolved, observed, now, self.recall.tracks, self.recall.memory()))
         plan = self.reconcilers.plan(situation)
+        self._waits_for_memory = any(step.waits_for_memory for step in plan.steps)
         permitted = self._permitted(plan, resolved)
         draining = frozenset(s.target for s in permitted.steps if s.action is Action.DRAIN and s.begun)
         self.recall.tracks = note_drains(self.recall.tracks, draining, now)
@@ -192,7 +195,8 @@ class Loop:
         if self._looked_at is None:
             return 0.0
         booting = any(track.ready_at is None for track in self.recall.tracks.values())
-        return self._looked_at + (self.bounds.booting_relist if booting else self.bounds.relist)
+        soon = booting or self._waits_for_memory
+        return self._looked_at + (self.bounds.booting_relist if soon else self.bounds.relist)
 
     def _nothing_in_force(self, now: Instant) -> Pass:
         cards = self.cards.cards.value if isinstance(self.cards.cards, Known) else ()

@@ -84,6 +84,8 @@ class Step:
     """Of a pull: the files of an overlay that it brings, instead of an image."""
     begun: bool = False
     """Of a drain: whether it goes on now, so that its clock runs; one that still waits for something else has not begun."""
+    waits_for_memory: bool = False
+    """Of a start: whether what it waits for is memory of its cards, which comes back without any event."""
 
     @property
     def is_wait(self) -> bool:

@@ -167,6 +167,8 @@ class ResolvedInstance:
     exclusive: bool = True
     vram_claim_bytes: int | None = None
     place: Place | None = None
+    memory_claims: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+    """Bytes that it asks of each of its cards (by UUID) when it starts, where that is known before."""
     verdicts: tuple[Verdict, ...] = field(default=(), compare=False, hash=False)
     """What each rule says of it, in the rules' order."""
     unpullable: str = field(default="", compare=False, hash=False)

@@ -43,6 +43,7 @@ def assembled(draft: Draft, bound: Bound, secrets: SecretBook, around: Surroundi
         exclusive=draft.exclusive,
         vram_claim_bytes=draft.vram_claim_bytes,
         place=draft.source.place(),
+        memory_claims=bound.claims.get(entry.name, {}),
         verdicts=bound.verdicts.get(entry.name, ()),
         unpullable="" if around.simulated else _unpullable(draft),
         overlays=uses_of(draft.overlays),

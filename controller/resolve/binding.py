@@ -18,7 +18,7 @@ from controller.resolve.parameters import CONTEXT_RULE, context_fault
 from controller.resolve.profiles import Profiles
 from controller.resolve.surroundings import Surroundings
 from controller.resolve.waivers import Waivers
-from controller.solver import Finding, Judgement, Tenant, judge, place
+from controller.solver import Finding, Judgement, Tenant, judge, memory_claims, place
 
 
 def gpus_text(entry: Entry) -> str:
@@ -36,6 +36,8 @@ class Bound:
     verdicts: Mapping[str, tuple[Verdict, ...]]
     reasons: Mapping[str, str]
     """Why an instance that only says how many cards it needs has these."""
+    claims: Mapping[str, Mapping[str, int]]
+    """Bytes that an instance asks of each card."""
 
 
 def bind(
@@ -58,7 +60,8 @@ def bind(
     report.extend(waivers.lowered(sources[f.instance], _located(f, sources)) for f in judgement.findings)
     report.extend(unknown_cards(facts, types, (uuid for uuids in placement.cards.values() for uuid in uuids)))
     cards = {name: GpuBinding(gpus_text(sources[name].entry), uuids) for name, uuids in placement.cards.items()}
-    return Bound(cards, _by_instance(judgement, drafts, waivers), placement.reasons)
+    verdicts = _by_instance(judgement, drafts, waivers)
+    return Bound(cards, verdicts, placement.reasons, memory_claims(view.candidates))
 
 
 def _by_instance(judgement: Judgement, drafts: Mapping[str, Draft], waivers: Waivers) -> Mapping[str, tuple[Verdict, ...]]:

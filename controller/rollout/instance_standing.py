@@ -114,6 +114,8 @@ def _state(
         return State.STALLED
     if instance.state is RunState.STOPPED or (_overridden(situation, instance) and not running):
         return State.STOPPED if not running else State.STOPPING
+    if not running and any(step.waits_for_memory for step in steps):
+        return State.WAITING_FOR_VRAM
     if not running:
         return State.PREPARING if doing & {Action.PULL, Action.CREATE} and not _waits(steps) else State.PENDING
     return _running_state(situation, instance, track)

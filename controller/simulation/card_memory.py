@@ -44,12 +44,11 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process with bytes of a card; `ours` while it is, or was, a container's."""
+    """A process with bytes of a card."""
 
     pid: int
     name: str
     held: int
-    ours: bool = True
 
 
 def listed(holders: Iterable[Holder]) -> tuple[CardProcess, ...]:
@@ -85,7 +84,7 @@ def foreign_pid(name: str) -> int:
 
 def foreign_holders(bytes_by_name: Mapping[str, int]) -> tuple[Holder, ...]:
     """Processes that are nobody's."""
-    return tuple(Holder(foreign_pid(name), name, held, ours=False) for name, held in bytes_by_name.items() if held)
+    return tuple(Holder(foreign_pid(name), name, held) for name, held in bytes_by_name.items() if held)
 
 
 class Shares:
@@ -135,7 +134,7 @@ def leftover_holders(leftovers: Iterable[Leftover], shares: Shares, wall: float)
             holders.append(Holder(left.pid, left.name, held))
         if residue:
             worker = _WORKERS.get(left.dialect, "engine-worker")
-            holders.append(Holder(_MADE_UP_PIDS + left.pid, worker, residue, ours=False))
+            holders.append(Holder(_MADE_UP_PIDS + left.pid, worker, residue))
     return tuple(holders)
 
 

@@ -89,7 +89,6 @@ class SimulatedGpus:
             last_xid=Known(state.xid),
             memory_used=Known(DRIVER_BYTES + sum(holder.held for holder in holders)),
             processes=Known(listed(holders)),
-            foreign_bytes=sum(holder.held for holder in holders if not holder.ours),
         )
         return with_gauges(used, utilization(here.runs), state.power_limit_w)
 

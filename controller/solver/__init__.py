@@ -4,6 +4,7 @@ from controller.solver.candidate import Candidate, HostFacts, RigView, TypedCard
 from controller.solver.judgement import Judgement, judge
 from controller.solver.placement import Placement, place
 from controller.solver.registry import KNOWN_RULES, NEVER_WAIVED, RULES
+from controller.solver.rules_memory import memory_claims
 from controller.solver.tenant import Finding, Tenant
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "Tenant",
     "TypedCard",
     "judge",
+    "memory_claims",
     "place",
 ]

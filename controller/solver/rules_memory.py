@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from controller.model.problem import Severity
@@ -120,6 +120,14 @@ def claim(me: Candidate, typed: TypedCard) -> int | None:
     if me.engine.type is DialectName.VLLM and total is not None:
         return int(utilization(me) * total)
     return me.vram_claim_bytes
+
+
+def memory_claims(candidates: Iterable[Candidate]) -> Mapping[str, Mapping[str, int]]:
+    """What each instance asks of each of its cards, in bytes by UUID, where that is known before it runs."""
+    return {
+        me.name: {typed.card.uuid: wanted for typed in cards_of(me) if (wanted := claim(me, typed)) is not None}
+        for me in candidates
+    }
 
 
 def _crowded(me: Candidate, view: RigView) -> Iterator[Finding]:

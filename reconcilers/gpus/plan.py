@@ -8,6 +8,7 @@ from dataclasses import replace
 from controller.model.plan import Action, Step
 from controller.model.resolved import ResolvedInstance
 from reconcilers.draft import Draft, held
+from reconcilers.gpus.memory import short_of_memory
 from reconcilers.view import View
 
 
@@ -33,4 +34,13 @@ def _join(view: View, draft: Draft, step: Step, instance: ResolvedInstance) -> S
             step = held(step, f"{what} is held by container {holder.name} ({holder.short_id})")
         elif stop not in after:
             after.append(stop)
-    return replace(step, after=tuple(after))
+    return _with_memory(view, replace(step, after=tuple(after)), instance, shares=shares)
+
+
+def _with_memory(view: View, step: Step, instance: ResolvedInstance, *, shares: bool) -> Step:
+    """The start, waiting for memory where nothing else is in its way and no container of ours holds the cards."""
+    running = view.card_holders(instance.spec.gpus, "")
+    ours = [c for c in running if not shares or (c.identity and c.identity.instance == instance.name)]
+    if step.waiting_for or ours or not (reason := short_of_memory(view, instance)):
+        return step
+    return replace(held(step, reason), waits_for_memory=True)

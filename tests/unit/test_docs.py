@@ -56,7 +56,7 @@ BLOCKS: Final[dict[str, type[BaseModel]]] = {
     "rollback": Rollback,
     "gates": Gates,
 }
-LATER: Final = frozenset({State.WAITING_FOR_VRAM, State.BAKING, State.ROLLING_BACK})
+LATER: Final = frozenset({State.BAKING, State.ROLLING_BACK})
 """States that this version never gives."""
 RIG: Final = "2x:rtx-3090"
 DECIDED_ELSEWHERE: Final = {

@@ -211,7 +211,6 @@ def test_residue_is_a_worker_of_the_engine_type(dialect: DialectName, worker: st
     rig.clock.advance(3600)
 
     assert rig.holders() == [(worker, 2000)]
-    assert rig.cards()[0].foreign_bytes == 2000 * MIB
 
 
 def test_a_hand_ends_what_is_left_on_a_card() -> None:
@@ -269,7 +268,7 @@ def test_foreign_memory_of_the_facts_is_there_from_the_start() -> None:
     rig.clock.advance(30)
 
     assert sorted(rig.holders()) == [("foreign", 500), ("python3", 9000)]
-    assert rig.cards()[0].foreign_bytes == 9500 * MIB
+    assert rig.cards()[0].foreign_bytes == 500 * MIB, "a fact of the rig file, which decides what is valid, not of the moment"
     assert foreign_pid("python3") > 2**22, "no pid that a kernel gives"
 
 
