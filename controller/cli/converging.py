@@ -21,6 +21,10 @@ BLOCKED_S: Final = 15.0
 """A plan in which every step waited this long for something outside is given up on; a restart of Docker takes less."""
 
 
+MEMORY_S: Final = 60.0
+"""How long memory of a card may take to come back before that counts as standing still; an engine's release takes less."""
+
+
 LATE_S: Final = 1.0
 """A change that time brings shows at the latest in the pass after it."""
 
@@ -44,6 +48,8 @@ class Convergence:
     _verdict: str = ""
     _waits: Waits = field(default_factory=lambda: Waits(BLOCKED_S))
     _before: list[Step] = field(default_factory=list)
+    _memory_since: float | None = None
+    """When (monotonic) a start began to wait for memory of its cards."""
     _promised: float = 0.0
     """When (monotonic) time alone would change the steps that stand in `_before`."""
 
@@ -82,7 +88,14 @@ class Convergence:
             self._before, self._promised = steps, status.plan.look_again_at or 0.0
         in_time = self._now().mono <= self._promised + LATE_S and self._promised < self.ends
         ready = {step.id for step in status.plan.frontier()}
-        return self.controller.is_acting() or in_time or any(step.id in ready or is_booting(step) for step in steps)
+        going = any(step.id in ready or is_booting(step) for step in steps)
+        return self.controller.is_acting() or in_time or self._may_release(steps) or going
+
+    def _may_release(self, steps: list[Step]) -> bool:
+        """Whether memory that a start waits for may still come back by itself."""
+        waits = any(step.waits_for_memory for step in steps)
+        self._memory_since = (self._memory_since or self._now().mono) if waits else None
+        return self._memory_since is not None and self._now().mono - self._memory_since < MEMORY_S
 
     def _is_reached(self, status: Status) -> bool:
         if self.goal is Goal.FILES:

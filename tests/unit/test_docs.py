@@ -261,6 +261,7 @@ def figure(name: str, value: float) -> str:
         ("question of a verb to the controller", client.READ_S),
         ("`stop`, `start`, `down` without a controller", tell.CARRY_OUT_S),
         ("`apply` while nothing moves", converging.BLOCKED_S),
+        ("`apply` while memory of a card may come back", converging.MEMORY_S),
     ],
 )
 def test_the_page_of_defaults_has_the_bounds_that_stand_elsewhere(what: str, value: float) -> None:
