@@ -93,6 +93,8 @@ def g4_image(me: Candidate) -> Iterator[Said]:
     tag = name.rpartition("/")[2].partition(":")[2]
     if not me.image:
         yield skipped("no image is named")
+    elif (repository := name.removesuffix(f":{tag}")) != repository.lower():
+        yield skipped("it is no image reference")
     elif digest or name.startswith("sha256:"):
         yield holds("named by its digest")
     elif tag and _PINNED.search(tag):

@@ -70,6 +70,7 @@ G4.fails("no tag", candidate(image="registry:5000/vllm/vllm-openai"), "no tag, s
 G4.fails("a word", candidate(image="vllm/vllm-openai:gemma4-unified"), "gemma4-unified, which moves", Outcome.WARNS)
 G4.fails("a toolkit's version alone", candidate(image="vllm/vllm-openai:cu130-nightly"), "cu130-nightly", Outcome.WARNS)
 G4.skips("no image", candidate(image=""), "no image is named")
+G4.skips("a word that is no reference", candidate(image="NO"), "no image reference")
 
 MIB: Final = 2**20
 ON_CPU: Final = serving((), model(weights={"gguf": weights(size_gb=16.0)}, default_weights="gguf"), "gguf", engine=llama())
