@@ -56,14 +56,16 @@ def test_labels_and_host_config_of_a_container(steward: Steward) -> None:
 def test_drain_lets_a_running_request_finish(steward: Steward) -> None:
     """Given a slow completion under way, when its engine is edited, then it finishes before the old container stops."""
     port = free_port()
-    steward.write(Entry("chat", port, args=("--sim-tps", "20")))
+    # the last bytes of an answer still have to pass Docker's proxy after the engine has sent them
+    patient = ("drain: {idle_for: 2s, limit: 20s, term: 5s}",)
+    steward.write(Entry("chat", port, args=("--sim-tps", "20"), more=patient))
     steward.start()
     steward.converged()
     answers: list[Any] = []
     request = threading.Thread(target=lambda: answers.append(steward.complete(port, "chat", tokens=80, timeout_s=60)))
     request.start()
     until(lambda: steward.running_requests("chat") == 1, "the request to be seen running")
-    steward.write(Entry("chat", port, args=("--sim-tps", "40")))
+    steward.write(Entry("chat", port, args=("--sim-tps", "40"), more=patient))
     steward.converged()
     request.join(30)
     assert answers[0]["usage"]["completion_tokens"] == 80
