@@ -127,7 +127,7 @@ def _overlay(overlay: Overlay) -> Row:
         "id": overlay.id,
         "title": overlay.title,
         "mechanism": overlay.mechanism.value if overlay.mechanism else None,
-        "source": overlay.source if isinstance(overlay.source, str) else "git",
+        "source": overlay.source if isinstance(overlay.source, str) else next(iter(overlay.source.model_fields_set)),
         "upstream": list(overlay.rows),
     }
 
